@@ -586,9 +586,7 @@ def test_execute_with_gradients(backend, xp, array, x64):
     assert list(chosen) == ["n_0"]
     with pytest.raises(errors.ArgumentError, match="ret_grad_idxs"):
         run(func, nest, ret_grad_idxs=[["name"]])
-    pruned = run(
-        lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=["1/w"]
-    )[1]
+    pruned = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=["1/w"])[1]
     assert list(pruned) == ["w"]
     assert_close(pruned["w"], np.array([1.0, 2.0], "float32"), backend=backend)
     both = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[0], [1]])[

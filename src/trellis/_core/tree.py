@@ -253,14 +253,14 @@ def get(tree: Any, index_chain: str | Iterable[Any], /) -> Any:
 
 def path_of(tree: Any, chain: str | Iterable[Any]) -> tuple[Any, ...]:
     """The keys and indices of a path in a pytree, which may be written with slashes."""
-    is_text = isinstance(chain, str)
-    if not is_text and not isinstance(chain, Iterable):
+    if not isinstance(chain, (str, Iterable)):
         raise ArgumentTypeError(
             'A path is a list of keys and indices, or a string such as "layers/v0/w"; got '
             f"{chain!r}."
         )
     part, path = tree, []
-    for key in chain.split("/") if is_text else chain:
+    is_text = isinstance(chain, str)
+    for key in chain.split("/") if isinstance(chain, str) else chain:
         known = _keys(part) if is_nest(part) else set()
         if is_text and key not in known and key.isdecimal():
             key = int(key)

@@ -30,9 +30,10 @@ def execute_with_gradients(
 
     One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
     index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
-    parts of `xs`, both as lists of index chains (`["a", 0]` or `"a/0"`). An array that occurs several times in `xs`
-    receives its total derivative at each. Unless `retain_grads`, both results are constants for an
-    enclosing gradient. A function that uses nothing of `xs` raises, unless `allow_unused`.
+    parts of `xs`, both as lists of index chains (`["a", 0]` or `"a/0"`). An array that occurs
+    several times in `xs` receives its total derivative at each. Unless `retain_grads`, both results
+    are constants for an enclosing gradient. A function that uses nothing of `xs` raises, unless
+    `allow_unused`.
 
     >>> import numpy as np, trellis
     >>> c = trellis.Container(a=np.array([1.0, 2.0]), b=np.array([3.0, 4.0]))

@@ -3,12 +3,12 @@
 import copy
 import functools
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from .._core import tree
 from .._core.container import Container
 from .._core.errors import ArgumentError
-from .._core.kinds import parameters_of
 from .._core.typing import Nest, T
 from .._gradients.transforms import stop_gradient
 from .accumulation import accumulate_gradients
@@ -53,7 +53,7 @@ def _constructor(init: Callable[..., None]) -> Callable[..., None]:
     def construct(self: "Optimizer", *args: Any, **kwargs: Any) -> None:
         explaining(self, *args, **kwargs)
         if type(self).__init__ is construct:  # not that of a base class
-            self._is_made = True
+            self.__dict__["_is_made"] = True
 
     return construct
 
@@ -103,7 +103,7 @@ class Optimizer:
         super().__init_subclass__(**options)
         if "__init__" in cls.__dict__:
             cls.__init__ = _constructor(cls.__init__)  # type: ignore[method-assign]
-            for name in parameters_of(cls):
+            for name in signature(cls).parameters:
                 if not hasattr(cls, name):
                     setattr(cls, name, Hyperparameter(name))
 

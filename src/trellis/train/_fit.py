@@ -517,7 +517,8 @@ def predict(
 
 
 def _evaluate(model: "Module", loss: Callable[..., Any], step: Callable[..., Any],
-              source: Source, target: Target, v: Container, buffers: Container) -> dict[str, float]:  # fmt: skip
+              source: Source, target: Target, v: Container,
+              buffers: Container) -> dict[str, float]:  # fmt: skip
     was_training = model.training
     model.eval()
     pending = []
