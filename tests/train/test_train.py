@@ -237,6 +237,58 @@ def test_a_loss_that_depends_on_no_variable_raises(backend, is_compiled):
     assert len(history.losses) == 1
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_loss_that_is_not_finite_ends_the_run(backend, is_compiled, tmp_path):
+    x, y = line(8)
+    y[5] = np.nan
+    path = tmp_path / "run.safetensors"
+    options = {
+        "batch_size": 2,
+        "shuffle": False,
+        "checkpoint": path,
+        "checkpoint_every": 1,
+        "compile": is_compiled,
+        "progress": False,
+    }
+    with pytest.raises(trellis.errors.NonFiniteError, match=r"step 3 is nan. The one before was"):
+        fit(linear(backend), mean_squared, (x, y), optimizer=trellis.optim.SGD(0.1), **options)
+    # The file is that of the last good step.
+    model = linear(backend)
+    with pytest.raises(trellis.errors.NonFiniteError, match="step 3 is nan"):
+        fit(
+            model,
+            mean_squared,
+            (x, y),
+            optimizer=trellis.optim.SGD(0.1),
+            resume=True,
+            **options,
+        )
+    history = fit(
+        linear(backend),
+        mean_squared,
+        (x, y),
+        optimizer=trellis.optim.SGD(0.1),
+        resume=True,
+        allow_nan=True,
+        **options,
+    )
+    assert [np.isfinite(loss) for loss in history.losses] == [True, True, False, False]
+
+
+def test_long_epochs_are_looked_at_too():
+    x = np.full((300, 1), np.nan, "float32")
+    seen = []
+
+    def batches():
+        for i in range(300):
+            seen.append(i)
+            yield x[i : i + 1], x[i : i + 1]
+
+    with pytest.raises(trellis.errors.NonFiniteError, match=r"step 1 is nan. Look for nan"):
+        fit(linear("numpy"), mean_squared, batches, optimizer=trellis.optim.SGD(0.1), **QUIET)
+    assert len(seen) == 128
+
+
 def test_modes_are_put_back(backend):
     model = Net(backend=backend).eval()
     fit(model, cross_entropy, classes(), optimizer=trellis.optim.SGD(0.1), **QUIET)
@@ -448,6 +500,12 @@ def test_data_that_cannot_be_used(backend, data, options, error, text):
         ),
         ({"metrics": "precission"}, ValueError, "Unknown metric"),
         ({"metrics": {"loss": mean_squared}}, ValueError, "cannot be called"),
+        ({"metrics": [lambda p, y: 1.0, lambda p, y: 2.0]}, ValueError, "Two metrics are called"),
+        (
+            {"metrics": ["accuracy", trellis.functional.accuracy]},
+            ValueError,
+            "Two metrics are called",
+        ),
         ({"callbacks": [3]}, TypeError, "A callback is"),
         ({"resume": True}, ValueError, "name of a file"),
         ({"mixed_precision": "float8"}, ValueError, "mixed_precision is"),
