@@ -162,7 +162,7 @@ def small_backend(name, box, functions=(), types=TYPES):
     def to_numpy(x, /):
         return x.value()
 
-    def vjp(fn, xs, once=False):
+    def vjp(fn, xs, once=False, sparse=False):
         spec = []
 
         def of_data(leaves):

@@ -11,6 +11,7 @@ from ._core.errors import DistributedError as DistributedError
 from ._core.errors import DtypeError as DtypeError
 from ._core.errors import KeyChainError as KeyChainError
 from ._core.errors import MixedBackendsError as MixedBackendsError
+from ._core.errors import NonFiniteError as NonFiniteError
 from ._core.errors import NotSupportedError as NotSupportedError
 from ._core.errors import OutOfMemoryError as OutOfMemoryError
 from ._core.errors import PrecisionError as PrecisionError

@@ -183,9 +183,12 @@ def test_none_is_an_empty_nest():
 def test_get():
     nest = [{"w": 1}, Container(v={"u": 2})]
     assert tree.get(nest, [1, "v", "u"]) == 2 and tree.get(nest, []) is nest
-    for chain in ([2], [0, "x"], [0, "w", "deeper"]):
-        with pytest.raises(KeyError):
+    assert tree.get(nest, "1/v/u") == 2 and tree.get({"1": {2: "two"}}, "1/2") == "two"
+    for chain in ([2], [0, "x"], [0, "w", "deeper"], "2", "0/x", "0/w/deeper", ""):
+        with pytest.raises(KeyError, match="There is no"):
             tree.get(nest, chain)
+    with pytest.raises(trellis.errors.ArgumentTypeError, match="A path is a list"):
+        tree.get(nest, 0)
 
 
 def test_map_with_key_chains():

@@ -580,12 +580,13 @@ def test_execute_with_gradients(backend, xp, array, x64):
     assert_close(grads["loss/a"], np.array([3.0, 4.0], "float32"), backend=backend)
     assert_close(grads["n_0/b"], np.zeros(2, "float32"), backend=backend)
     chosen = run(func, nest, ret_grad_idxs=[["n", 0]])[1]
+    assert_close(
+        run(func, nest, ret_grad_idxs=["n/0"])[1], trellis.to_numpy(chosen), backend=backend
+    )
     assert list(chosen) == ["n_0"]
     with pytest.raises(errors.ArgumentError, match="ret_grad_idxs"):
         run(func, nest, ret_grad_idxs=[["name"]])
-    pruned = run(
-        lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[1, "w"]]
-    )[1]
+    pruned = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=["1/w"])[1]
     assert list(pruned) == ["w"]
     assert_close(pruned["w"], np.array([1.0, 2.0], "float32"), backend=backend)
     both = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[0], [1]])[

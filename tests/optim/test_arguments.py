@@ -12,6 +12,7 @@ import trellis
 from cases.optim import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS, named
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
+from trellis.testing import assert_close
 
 ROWS = named([*OPTIMIZERS, *TRANSFORMATIONS, *SCHEDULES])
 
@@ -252,3 +253,35 @@ def test_a_copied_average_goes_on_alike(array):
     for twin in twins:
         found = twin.step({"w": array([3.0, 4.0])})["w"]
         np.testing.assert_array_equal(trellis.to_numpy(found), trellis.to_numpy(expected))
+
+
+def test_hyperparameters_are_set_once(backend, array):
+    """A step would not see another value: a compiled one has it built in."""
+    w, g = array([1.0, 2.0], "float32"), array([0.5, -1.0], "float32")
+    optimizer = optim.SGD(0.1, momentum=0.5)
+    v = optimizer.step(w, g)
+    for name in ("lr", "momentum", "weight_decay"):
+        with pytest.raises(errors.ArgumentError, match=rf"new = optim.SGD\({name}=0.0\)"):
+            setattr(optimizer, name, 0.0)
+    assert optimizer.lr == 0.1
+    slower = optim.SGD(0.01, momentum=0.5)
+    slower.state = optimizer.state
+    # m = 0.5 * g + g
+    assert_close(
+        slower.step(v, g), np.array([0.95 - 0.0075, 2.1 + 0.015], "float32"), backend=backend
+    )
+
+
+def test_a_class_of_ones_own_keeps_its_attributes():
+    class Warm(optim.Adam):
+        def __init__(self, lr, beta1, steps):
+            super().__init__(lr, beta1)
+            self.beta1, self.steps = beta1, steps
+
+    warm = copy.deepcopy(Warm(0.1, 0.8, 5))
+    assert (warm.lr, warm.beta1, warm.steps) == (0.1, 0.8, 5)
+    warm.note = "mine"
+    with pytest.raises(errors.ArgumentError, match="cannot be changed"):
+        warm.steps = 6
+    with pytest.raises(AttributeError, match="beta2"):
+        warm.beta2  # noqa: B018

@@ -220,6 +220,75 @@ def test_an_error_leaves_the_model_where_it_was(backend):
     assert not model.training
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_loss_that_depends_on_no_variable_raises(backend, is_compiled):
+    model, (x, y) = linear(backend), line()
+    before = np.array(trellis.to_numpy(model.v.w))
+
+    def forgetful(output, y):
+        return trellis.mean((y - 1.0) ** 2)
+
+    options = {"optimizer": trellis.optim.SGD(0.1), "compile": is_compiled, "progress": False}
+    with pytest.raises(trellis.errors.ArgumentError, match=r"variable of the model.*: b, w"):
+        fit(model, forgetful, (x, y), **options)
+    assert_close(model.v.w, before, backend=backend)
+    history = fit(model, forgetful, (x, y), **options, allow_unused=True)
+    assert_close(model.v.w, before, backend=backend)
+    assert len(history.losses) == 1
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_loss_that_is_not_finite_ends_the_run(backend, is_compiled, tmp_path):
+    x, y = line(8)
+    y[5] = np.nan
+    path = tmp_path / "run.safetensors"
+    options = {
+        "batch_size": 2,
+        "shuffle": False,
+        "checkpoint": path,
+        "checkpoint_every": 1,
+        "compile": is_compiled,
+        "progress": False,
+    }
+    with pytest.raises(trellis.errors.NonFiniteError, match=r"step 3 is nan. The one before was"):
+        fit(linear(backend), mean_squared, (x, y), optimizer=trellis.optim.SGD(0.1), **options)
+    # The file is that of the last good step.
+    model = linear(backend)
+    with pytest.raises(trellis.errors.NonFiniteError, match="step 3 is nan"):
+        fit(
+            model,
+            mean_squared,
+            (x, y),
+            optimizer=trellis.optim.SGD(0.1),
+            resume=True,
+            **options,
+        )
+    history = fit(
+        linear(backend),
+        mean_squared,
+        (x, y),
+        optimizer=trellis.optim.SGD(0.1),
+        resume=True,
+        allow_nan=True,
+        **options,
+    )
+    assert [np.isfinite(loss) for loss in history.losses] == [True, True, False, False]
+
+
+def test_long_epochs_are_looked_at_too():
+    x = np.full((300, 1), np.nan, "float32")
+    seen = []
+
+    def batches():
+        for i in range(300):
+            seen.append(i)
+            yield x[i : i + 1], x[i : i + 1]
+
+    with pytest.raises(trellis.errors.NonFiniteError, match=r"step 1 is nan. Look for nan"):
+        fit(linear("numpy"), mean_squared, batches, optimizer=trellis.optim.SGD(0.1), **QUIET)
+    assert len(seen) == 128
+
+
 def test_modes_are_put_back(backend):
     model = Net(backend=backend).eval()
     fit(model, cross_entropy, classes(), optimizer=trellis.optim.SGD(0.1), **QUIET)
@@ -399,12 +468,18 @@ def test_the_mean_of_an_epoch_weighs_examples():
         (5, {}, TypeError, "Data are a tuple of arrays"),
         (iter([line()]), {"epochs": 2}, ValueError, "only once"),
         ([], {}, ValueError, "no batch"),
+        (([[0.0], [1.0]], [[1.0], [4.0]]), {}, TypeError, "lists of numbers"),
+        ([[0.0], [1.0]], {}, TypeError, "lists of numbers"),
+        ((line()[0], [1.0] * 32), {}, TypeError, "lists of numbers"),
+        (list(line()), {}, TypeError, "the loss needs a target"),
+        (line()[0], {}, TypeError, "the loss needs a target"),
+        (dict(zip("xy", line())), {}, TypeError, "A batch is a dict.*needs a target"),
     ],
 )
-def test_data_that_cannot_be_used(data, options, error, text):
+def test_data_that_cannot_be_used(backend, data, options, error, text):
     with pytest.raises(error, match=text):
         fit(
-            linear("numpy"),
+            linear(backend),
             mean_squared,
             data,
             optimizer=trellis.optim.SGD(0.1),
@@ -417,6 +492,7 @@ def test_data_that_cannot_be_used(data, options, error, text):
     ("options", "error", "text"),
     [
         ({"optimizer": None}, TypeError, "optimizer is one of"),
+        ({"optimizer": trellis.optim.Adam}, TypeError, r"instance, optimizer=optim.Adam\(1e-3"),
         (
             {"optimizer": trellis.optim.chain(trellis.optim.scale(-1.0))},
             TypeError,
@@ -424,6 +500,12 @@ def test_data_that_cannot_be_used(data, options, error, text):
         ),
         ({"metrics": "precission"}, ValueError, "Unknown metric"),
         ({"metrics": {"loss": mean_squared}}, ValueError, "cannot be called"),
+        ({"metrics": [lambda p, y: 1.0, lambda p, y: 2.0]}, ValueError, "Two metrics are called"),
+        (
+            {"metrics": ["accuracy", trellis.functional.accuracy]},
+            ValueError,
+            "Two metrics are called",
+        ),
         ({"callbacks": [3]}, TypeError, "A callback is"),
         ({"resume": True}, ValueError, "name of a file"),
         ({"mixed_precision": "float8"}, ValueError, "mixed_precision is"),

@@ -82,14 +82,15 @@ class Gradients(Protocol):
     """Differentiation and vectorisation, over flat lists of arrays: the callers flatten pytrees."""
 
     def vjp(
-        self, fn: AuxFn, xs: Natives, once: bool = False
+        self, fn: AuxFn, xs: Natives, once: bool = False, sparse: bool = False
     ) -> tuple[Natives, Any, Callable[[list[Any]], Natives]]:
         """Run `fn(xs) -> (outputs, aux)`; return outputs, aux, and the map from cotangents to
         gradients.
 
         The cotangent of an output that is not differentiated is None. The map may be called several
         times, and inside another `vjp`, whose gradients then flow through it. With `once` it is
-        called a single time, after which its memory may be freed.
+        called a single time, after which its memory may be freed. With
+        `sparse` the gradients of arrays that no output depends on may be None; else they are zeros.
         """
 
     def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:

@@ -15,6 +15,7 @@ TrellisError
 ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
 ├── ConversionError           (ValueError)           a converted model that differs from its source
+├── NonFiniteError            (FloatingPointError)   a loss that became nan or inf in training
 ├── DistributedError          (RuntimeError)         other processes that fail, differ or hang
 └── TracingError              (RuntimeError)         what compiled code would do wrong in silence
 """
@@ -86,6 +87,10 @@ class NotSupportedError(TrellisError, NotImplementedError):
 
 class ConversionError(TrellisError, ValueError):
     """A converted model that does not compute what its source does."""
+
+
+class NonFiniteError(TrellisError, FloatingPointError):
+    """A loss that became nan or infinite while a model was trained."""
 
 
 class DistributedError(TrellisError, RuntimeError):

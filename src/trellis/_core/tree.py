@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import optree
 
 from .container import Container, unflatten_container
-from .errors import KeyChainError, ShapeError
+from .errors import ArgumentTypeError, KeyChainError, ShapeError
 from .explain import explain
 
 Structure: TypeAlias = optree.PyTreeSpec
@@ -235,20 +235,37 @@ def from_key_chains(flat: Mapping[str, Any], /) -> Container:
         return explain(error, from_key_chains)
 
 
-def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
-    """The part of a pytree at a path of keys and indices.
+def get(tree: Any, index_chain: str | Iterable[Any], /) -> Any:
+    """The part of a pytree at a path: keys and indices, or a string of them joined with "/".
 
     >>> from trellis import tree
-    >>> tree.get([{"w": 1}, {"w": 2}], [1, "w"])
-    2
+    >>> tree.get([{"w": 1}, {"w": 2}], [1, "w"]), tree.get([{"w": 1}, {"w": 2}], "1/w")
+    (2, 2)
     """
     try:
         part = tree
-        for key in index_chain:
-            is_there = key in _keys(part) if is_nest(part) else False
-            if not is_there:
-                raise KeyChainError(f"There is no {key!r} at {list(index_chain)} in {_kind(part)}.")
+        for key in path_of(tree, index_chain):
             part = part[key]
         return part
     except Exception as error:
         return explain(error, get)
+
+
+def path_of(tree: Any, chain: str | Iterable[Any]) -> tuple[Any, ...]:
+    """The keys and indices of a path in a pytree, which may be written with slashes."""
+    if not isinstance(chain, (str, Iterable)):
+        raise ArgumentTypeError(
+            'A path is a list of keys and indices, or a string such as "layers/v0/w"; got '
+            f"{chain!r}."
+        )
+    part, path = tree, []
+    is_text = isinstance(chain, str)
+    for key in chain.split("/") if isinstance(chain, str) else chain:
+        known = _keys(part) if is_nest(part) else set()
+        if is_text and key not in known and key.isdecimal():
+            key = int(key)
+        if key not in known:
+            raise KeyChainError(f"There is no {key!r} at {chain!r} in {_kind(part)}.")
+        part = part[key]
+        path.append(key)
+    return tuple(path)

@@ -10,9 +10,9 @@ from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.kinds import check_callable
 from .._core.typing import Backend
-from .transforms import differentiable_leaf, stop_gradient
+from .transforms import differentiable_leaf, raise_if_unused, stop_gradient, zeros_for_none
 
-IndexChains = Sequence[Sequence[Any]] | None
+IndexChains = Sequence[str | Sequence[Any]] | None
 
 
 def execute_with_gradients(
@@ -23,15 +23,17 @@ def execute_with_gradients(
     retain_grads: bool = False,
     xs_grad_idxs: IndexChains = None,
     ret_grad_idxs: IndexChains = None,
+    allow_unused: bool = False,
 ) -> tuple[Any, Any]:
     """What `func(xs)` returned, and the gradients of its scalar float outputs by the leaves of
     `xs`.
 
     One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
     index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
-    parts of `xs`, both as lists of index chains. An array that occurs several times in `xs`
-    receives its total derivative at each. Unless `retain_grads`, both results are constants for an
-    enclosing gradient.
+    parts of `xs`, both as lists of index chains (`["a", 0]` or `"a/0"`). An array that occurs
+    several times in `xs` receives its total derivative at each. Unless `retain_grads`, both results
+    are constants for an enclosing gradient. A function that uses nothing of `xs` raises, unless
+    `allow_unused`.
 
     >>> import numpy as np, trellis
     >>> c = trellis.Container(a=np.array([1.0, 2.0]), b=np.array([3.0, 4.0]))
@@ -73,16 +75,27 @@ def execute_with_gradients(
         ]
         result = func(tree.unflatten(spec, filled))
         found = _scalar_outputs(result, xp)
-        wanted = list(found) if ret_grad_idxs is None else [tuple(chain) for chain in ret_grad_idxs]
+        wanted = list(found)
+        if ret_grad_idxs is not None:
+            wanted = [
+                tree.path_of(result, chain) if isinstance(chain, str) else tuple(chain)
+                for chain in ret_grad_idxs
+            ]
         _check_outputs(wanted, found, func)
         chains.append(wanted)
         return [found[chain] for chain in wanted], result
 
-    values, result, pull = xp.vjp(on_variables, variables)
+    values, result, pull = xp.vjp(on_variables, variables, sparse=True)
     wanted = chains[-1]
+    pulled = [
+        pull([xp.ones_like(v) if j == i else None for j, v in enumerate(values)])
+        for i in range(len(wanted))
+    ]
+    if variables and not allow_unused and all([g is None for row in pulled for g in row]):
+        raise_if_unused(func, _names(tree.key_chains(xs), slots), on_variables)
     per_output = []
-    for i in range(len(wanted)):
-        gradients = pull([xp.ones_like(v) if j == i else None for j, v in enumerate(values)])
+    for row in pulled:
+        gradients = zeros_for_none(xp, row, variables)
         placed = [None if slot is None else gradients[slot] for slot in slots]
         per_output.append(_pruned(xs, dict(zip(paths, placed, strict=True))))
     if ret_grad_idxs is None and len(wanted) == 1:
@@ -95,13 +108,20 @@ def execute_with_gradients(
     return _constant(result), _constant(grads)
 
 
+def _names(chains: list[str], slots: list[int | None]) -> list[str]:
+    """One name for each variable: the first place where it occurs."""
+    names: list[str] = []
+    for chain, slot in zip(chains, slots, strict=True):
+        if slot == len(names):
+            names.append(chain or "xs")
+    return names
+
+
 def _selected(xs: object, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:
     """For each leaf, whether one of the chains leads to it or to a pytree around it."""
     if chains is None:
         return [True] * len(paths)
-    for chain in chains:
-        tree.get(xs, list(chain))
-    wanted = [tuple(chain) for chain in chains]
+    wanted = [tree.path_of(xs, chain) for chain in chains]
     return [any([path[: len(chain)] == chain for chain in wanted]) for path in paths]
 
 

@@ -23,18 +23,24 @@ from .._core.kinds import check_callable
 from .._core.shapes import check_new_axis
 from .._core.typing import Array, Backend, Nest, T
 
+# Called with the function, the names of its leaves, and the function over those leaves.
+WhenUnreached = Callable[[Callable[..., Any], Sequence[str], Callable[[list[Any]], Any]], None]
 
-def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+
+def grad(
+    func: Callable[..., Any], argnums: int | Sequence[int] = 0, *, allow_unused: bool = False
+) -> Callable[..., Any]:
     """The gradient of a function with a scalar output.
 
-    There is no implicit sum: a second derivative is `grad(lambda x: sum(grad(f)(x)))`.
+    There is no implicit sum: a second derivative is `grad(lambda x: sum(grad(f)(x)))`. A function
+    that uses nothing of what it is differentiated by raises, unless `allow_unused`.
 
     >>> import numpy as np, trellis
     >>> trellis.grad(lambda x: trellis.sum(x**3))(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
     check_callable("grad", func)
-    evaluate = value_and_grad(func, argnums)
+    evaluate = value_and_grad(func, argnums, allow_unused=allow_unused)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return evaluate(*args, **kwargs)[1]
@@ -43,13 +49,20 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable
 
 
 def value_and_grad(
-    func: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+    func: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    *,
+    allow_unused: bool = False,
 ) -> Callable[..., Any]:
     """The value and the gradient of a function with a scalar output, in one evaluation.
 
     `argnums` an int: the gradient is structured like that argument; a sequence: a tuple of
     gradients. With `has_aux` the function returns `(value, aux)` and the result is `((value, aux),
     gradients)`.
+
+    A function that uses nothing of what it is differentiated by raises, as a loss that calls
+    `model(x)` in place of `model(x, v=v)`; with `allow_unused` its gradients are zeros.
 
     >>> import numpy as np, trellis
     >>> value, g = trellis.value_and_grad(lambda x: trellis.sum(x * x))(np.array([3.0, 4.0]))
@@ -58,10 +71,21 @@ def value_and_grad(
     """
     check_callable("value_and_grad", func)
     argnums = plain(argnums)
+    return differentiated(func, argnums, has_aux, None if allow_unused else raise_if_unused)
+
+
+def differentiated(
+    func: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    when_unreached: WhenUnreached | None,
+) -> Callable[..., Any]:
+    """`value_and_grad`, and what to do where the value leads back to none of the leaves."""
     positions = _positions(argnums)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
-        xp, xs, spec = _leaves_of([_argument(args, n, func) for n in positions], args)
+        given = [_argument(args, n, func) for n in positions]
+        xp, xs, spec = _leaves_of(given, args)
 
         def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
             chosen = tree.unflatten(spec, leaves)
@@ -72,12 +96,31 @@ def value_and_grad(
             value, aux = _value_and_aux(result, func) if has_aux else (result, None)
             return [_scalar(value, xp, func)], aux
 
-        values, aux, pull = xp.vjp(on_leaves, xs, once=True)
-        gradients = tree.unflatten(spec, pull([xp.ones_like(values[0])]))
+        values, aux, pull = xp.vjp(on_leaves, xs, once=True, sparse=True)
+        found = pull([xp.ones_like(values[0])])
+        if any([g is None for g in found]):
+            if when_unreached is not None and all([g is None for g in found]):
+                from .unused import names_of
+
+                when_unreached(func, names_of(given, positions), on_leaves)
+            found = zeros_for_none(xp, found, xs)
+        gradients = tree.unflatten(spec, found)
         result = (values[0], aux) if has_aux else values[0]
         return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return evaluate
+
+
+def raise_if_unused(
+    func: Callable[..., Any], names: Sequence[str], on_leaves: Callable[[list[Any]], Any]
+) -> None:
+    from .unused import check_use
+
+    check_use(func, names, on_leaves)
+
+
+def zeros_for_none(xp: Backend, gradients: list[Any], xs: list[Any]) -> list[Any]:
+    return [xp.zeros_like(x) if g is None else g for g, x in zip(gradients, xs, strict=True)]
 
 
 def vjp(func: Callable[..., Any], *primals: object) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

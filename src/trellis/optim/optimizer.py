@@ -1,10 +1,14 @@
 """`Optimizer`: a transformation and a learning rate, as an object that keeps its state."""
 
 import copy
+import functools
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from .._core import tree
 from .._core.container import Container
+from .._core.errors import ArgumentError
 from .._core.typing import Nest, T
 from .._gradients.transforms import stop_gradient
 from .accumulation import accumulate_gradients
@@ -12,6 +16,46 @@ from .arguments import explained, rate
 from .engine import PrivateState
 from .scaling import Rate, scale_by_learning_rate
 from .transformation import Transformation, chain, checked_transformation
+
+
+class Hyperparameter:
+    """An attribute that only the constructor sets: compiled steps have its value built in."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __get__(self, optimizer: "Optimizer | None", owner: type) -> Any:
+        if optimizer is None:
+            return self
+        if self._name not in optimizer.__dict__:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        return optimizer.__dict__[self._name]
+
+    def __set__(self, optimizer: "Optimizer", value: object) -> None:
+        if "_is_made" in optimizer.__dict__:
+            name, kind = self._name, type(optimizer).__name__
+            raise ArgumentError(
+                f"{name} of an optimizer cannot be changed: a compiled step has its value built "
+                "in. Go on with the same state in a new optimizer, or let a schedule change the "
+                "learning rate.\n"
+                f"    wrong:  optimizer.{name} = {value!r}\n"
+                f"    right:  new = optim.{kind}({name}={value!r}); new.state = optimizer.state\n"
+                f"    right:  optimizer = optim.{kind}(lr=optim.schedules.cosine(1e-3, 1000))"
+            )
+        optimizer.__dict__[self._name] = value
+
+
+def _constructor(init: Callable[..., None]) -> Callable[..., None]:
+    """`__init__` with errors that explain, after which the hyperparameters are fixed."""
+    explaining = explained(init)
+
+    @functools.wraps(init)
+    def construct(self: "Optimizer", *args: Any, **kwargs: Any) -> None:
+        explaining(self, *args, **kwargs)
+        if type(self).__init__ is construct:  # not that of a base class
+            self.__dict__["_is_made"] = True
+
+    return construct
 
 
 class Optimizer:
@@ -37,10 +81,11 @@ class Optimizer:
     """
 
     _state: Container | PrivateState
+    lr = Hyperparameter("lr")
 
-    @explained
+    @_constructor
     def __init__(self, transformation: Transformation, lr: Rate | None):
-        self.lr: Rate | None = lr
+        self.lr = lr
         self.state = Container()
         self.transformation = checked_transformation(type(self).__name__, transformation)
         self._rate = 1.0
@@ -57,7 +102,10 @@ class Optimizer:
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
         if "__init__" in cls.__dict__:
-            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = _constructor(cls.__init__)  # type: ignore[method-assign]
+            for name in signature(cls).parameters:
+                if not hasattr(cls, name):
+                    setattr(cls, name, Hyperparameter(name))
 
     @property
     def state(self) -> Container:

@@ -3,6 +3,7 @@
 Frameworks are recognised by the names of their classes: nothing is imported for that.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from .._core import tree
 from .._core.dispatch import backend_of, load, xp_of
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
+from .._core.kinds import shown
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array, Nest
 
@@ -252,6 +254,13 @@ def as_source(
     """The data source for the `data` argument of `fit`."""
     if is_arrays(data):
         return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
+    if isinstance(data, (tuple, list, dict)):
+        numbers = [isinstance(x, (bool, int, float, complex)) for x in tree.leaves(data)]
+        if any(numbers) and (all(numbers) or not isinstance(data, list)):
+            raise ArgumentTypeError(
+                "These data are lists of numbers; make arrays of them first, so that their dtype "
+                'is known: fit(model, loss, (np.array(x, "float32"), np.array(y, "float32"))).'
+            )
     kind = _framework_kind(data)
     if kind == "torch dataset":
         raise ArgumentTypeError(
@@ -304,14 +313,33 @@ def _length_of(data: Any) -> int | None:
         return None
 
 
-def as_batch(batch: object) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def as_batch(batch: object, loss: Callable[..., Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The arguments of the model, and the targets of the loss: (x, y), (x1, x2, y), or one array
-    alone."""
-    if isinstance(batch, tuple):
+    alone, for a loss without a target."""
+    if isinstance(batch, tuple) and len(batch) != 1:
         if len(batch) == 0:
             raise ArgumentError("A batch is an empty tuple; it should be (inputs, targets).")
-        return (batch[:-1], batch[-1:]) if len(batch) > 1 else (batch, ())
-    return (batch,), ()
+        return batch[:-1], batch[-1:]
+    if not _takes_output_alone(loss):
+        what = shown(batch) if isinstance(batch, dict) else "one array"
+        raise ArgumentTypeError(
+            f"A batch is {what}, all of which goes to the model, and the loss needs a target too. "
+            "Pass inputs and targets as a tuple, fit(model, loss, (x, y)); a list has batches as "
+            "its elements, fit(model, loss, [(x1, y1), (x2, y2)])."
+        )
+    return batch if isinstance(batch, tuple) else (batch,), ()
+
+
+def _takes_output_alone(loss: Callable[..., Any]) -> bool:
+    try:
+        signature = inspect.signature(loss)
+    except ValueError:  # a function in C, which does not show its arguments
+        return True
+    try:
+        signature.bind(None)
+    except TypeError:
+        return False
+    return True
 
 
 def batch_size_of(batch: object) -> int:

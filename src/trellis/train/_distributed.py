@@ -84,7 +84,7 @@ class DistributedRun(_Run):
 
     def _one_step(self, share: Any) -> None:
         batch, count, total = share
-        inputs, targets = as_batch(batch)
+        inputs, targets = as_batch(batch, self._loss)
         draws = fold_in_words(fold_in_words(self._words, 1), self.step)
         # Each rank drops other units.
         draws = fold_in_words(draws, self._rank)
@@ -118,7 +118,7 @@ class DistributedRun(_Run):
         try:
             for i, batch in enumerate(source.batches(0, self._target)):
                 if i % self._size == self._rank:
-                    inputs, targets = as_batch(batch)
+                    inputs, targets = as_batch(batch, self._loss)
                     values = self._test_step(self.v, self.buffers, inputs, targets)
                     rows = batch_size_of(batch)
                     count += rows

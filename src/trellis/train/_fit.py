@@ -1,5 +1,6 @@
 """`fit`, `evaluate` and `predict`."""
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from .._array.manipulation import concat
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import load
-from .._core.errors import ArgumentError, ArgumentTypeError, DistributedError
+from .._core.errors import ArgumentError, ArgumentTypeError, DistributedError, NonFiniteError
 from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ..nn.module.module import Module
 
 _REFRESH_SECONDS = 0.2
+_CHECK_EVERY = 128  # steps: reading a loss waits for it
 
 
 def fit(
@@ -66,6 +68,8 @@ def fit(
     resume: bool = False,
     mixed_precision: str | None = None,
     cast_data: bool = True,
+    allow_unused: bool = False,
+    allow_nan: bool = False,
     distributed: bool = False,
     synchronize_batch_norm: bool = False,
     sharding: Any = None,
@@ -84,7 +88,10 @@ def fit(
     function; on NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output,
     target). `early_stopping` is a number of epochs or an `EarlyStopping`. `seed` fixes the order of
     the data and all draws; without one it comes from `trellis.seed`. `mixed_precision="bfloat16"`
-    (or "float16") computes in 16 bits and keeps the variables as they are.
+    (or "float16") computes in 16 bits and keeps the variables as they are. A loss that depends on
+    no variable raises, unless `allow_unused`. A loss that becomes nan or infinite ends the run with
+    a `NonFiniteError` that names the step, unless `allow_nan`; the losses are looked at after every
+    epoch, every 128 steps and before a checkpoint is written. (float16 skips such steps itself.)
 
     `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
     steps; with `resume=True` the run resumes from it if it exists, on whichever framework it was
@@ -137,6 +144,7 @@ def fit(
     kind = _distributed_run() if distributed else _Run
     run = kind(model, loss, optimizer, metrics, compile, mixed_precision, seed)
     run.is_synchronized = synchronize_batch_norm
+    run.allow_unused, run.allow_nan = allow_unused, allow_nan
     run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     run.callbacks = as_callbacks(callbacks, early_stopping)
     if checkpoint is None and (resume or checkpoint_every is not None):
@@ -181,6 +189,9 @@ class _Run:
 
     callbacks: list[Callback]
     is_synchronized = False
+    allow_unused = False
+    allow_nan = False
+    _checked = 0
 
     def __init__(
         self,
@@ -198,6 +209,11 @@ class _Run:
             raise ArgumentTypeError(
                 "optimizer is a pair of functions: give it a rate, "
                 "trellis.optim.Optimizer(transformation, lr=0.01)."
+            )
+        if isinstance(optimizer, type):
+            name = optimizer.__name__
+            raise ArgumentTypeError(
+                f"optimizer is the class {name}: pass an instance, optimizer=optim.{name}(1e-3)."
             )
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise ArgumentTypeError(
@@ -256,12 +272,20 @@ class _Run:
             size = batch_size if is_arrays(validation) else None
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
-            _build(model, self._source)
+            _build(model, self._source, self._loss)
         self._target: Target = target_of(model.v, is_cast, self._source, sharding)
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
-        self._parts = Parts(model, self._loss, self.optimizer, self._metrics, backend, precision)
+        self._parts = Parts(
+            model,
+            self._loss,
+            self.optimizer,
+            self._metrics,
+            backend,
+            precision,
+            self.allow_unused,
+        )
         self._train_step = training_step(self._parts, is_compiled=self._is_compiled)
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled
@@ -277,6 +301,7 @@ class _Run:
         self, epochs: int, is_shown: bool, path: str | os.PathLike[str] | None, every: int | None
     ) -> None:
         per_epoch = _length(self._source)
+        self._checked = len(self.history.losses)
         bar = Progress(
             is_shown, None if per_epoch is None else per_epoch * epochs, self.step, "training"
         )
@@ -310,19 +335,22 @@ class _Run:
                 self._collect()
                 bar.show({"loss": self.history.final_loss})
                 shown = time.monotonic()
+            is_saved = path is not None and every is not None and self.step % every == 0
+            if watchers or is_saved or self.step % _CHECK_EVERY == 0:
+                self._check_losses()
             if watchers:
                 self.hand_over()
                 for callback in watchers:
                     callback.on_step(self)
                 self._agree()
-            if path is not None and every is not None and self.step % every == 0:
+            if path is not None and is_saved:
                 self.save(path)
             if self.is_stopped:
                 return
         self._position = 0
 
     def _one_step(self, batch: object) -> None:
-        inputs, targets = as_batch(batch)
+        inputs, targets = as_batch(batch, self._loss)
         draws = fold_in_words(fold_in_words(self._words, 1), self.step)
         key = self._xp.random.make_key(*draws, self._target.device)
         self.v, self.buffers, self.state, self._scale, values = self._train_step(
@@ -342,8 +370,29 @@ class _Run:
                 self._sums[name] = self._sums.get(name, 0.0) + size * number
         self._pending.clear()
 
-    def _end_epoch(self, bar: Progress) -> None:
+    def _check_losses(self) -> None:
+        """Raise if one is not finite; on all ranks at the same step, so that none waits."""
         self._collect()
+        losses, first = self.history.losses, self._checked
+        self._checked = len(losses)
+        if self.allow_nan or self._parts.precision == "float16":
+            return
+        for i in range(first, len(losses)):
+            if not math.isfinite(losses[i]):
+                advice = (
+                    f"The one before was {losses[i - 1]}: a smaller learning rate helps, or "
+                    "optimizer.after(optim.clip_by_global_norm(1.0))."
+                    if i
+                    else "Look for nan or inf in the data, and for log, sqrt and division in the "
+                    "model and the loss."
+                )
+                raise NonFiniteError(
+                    f"The loss of step {i + 1} is {losses[i]}. {advice} To go on all the same, "
+                    "write fit(..., allow_nan=True)."
+                )
+
+    def _end_epoch(self, bar: Progress) -> None:
+        self._check_losses()
         names = ["loss", *self._metrics]
         means = {name: self._sums[name] / self._count for name in names}
         self._sums, self._count = {}, 0
@@ -358,7 +407,9 @@ class _Run:
         self._agree()
 
     def _validated(self, source: Source) -> dict[str, float]:
-        return _evaluate(self.model, self._test_step, source, self._target, self.v, self.buffers)
+        return _evaluate(
+            self.model, self._loss, self._test_step, source, self._target, self.v, self.buffers
+        )
 
     def _agree(self) -> None:
         """Called after callbacks: where there are several processes, all stop or none."""
@@ -447,10 +498,10 @@ def evaluate(
     source = as_source(data, batch_size, False, False, (0, 0))
     named = as_metrics(metrics)
     if not model.built:
-        _build(model, source)
+        _build(model, source, loss)
     target = target_of(model.v, cast_data, source)
     step = evaluation_step(model, loss, named, is_compiled=compile)
-    return _evaluate(model, step, source, target, model.v, model.buffers)
+    return _evaluate(model, loss, step, source, target, model.v, model.buffers)
 
 
 def predict(
@@ -497,14 +548,15 @@ def predict(
 # ---------------------------------------------------------------------------------------------
 
 
-def _evaluate(model: "Module", step: Callable[..., Any], source: Source, target: Target,
-              v: Container, buffers: Container) -> dict[str, float]:  # fmt: skip
+def _evaluate(model: "Module", loss: Callable[..., Any], step: Callable[..., Any],
+              source: Source, target: Target, v: Container,
+              buffers: Container) -> dict[str, float]:  # fmt: skip
     was_training = model.training
     model.eval()
     pending = []
     try:
         for batch in source.batches(0, target):
-            inputs, targets = as_batch(batch)
+            inputs, targets = as_batch(batch, loss)
             pending.append((batch_size_of(batch), step(v, buffers, inputs, targets)))
     finally:
         model.train(was_training)
@@ -516,10 +568,10 @@ def _evaluate(model: "Module", step: Callable[..., Any], source: Source, target:
     }
 
 
-def _build(model: "Module", source: Source) -> None:
+def _build(model: "Module", source: Source, loss: Callable[..., Any]) -> None:
     """Create the variables of a model that is built at its first call."""
     for batch in source.batches(0, target_of(None, False, source)):
-        inputs, _ = as_batch(batch)
+        inputs, _ = as_batch(batch, loss)
         was_training = model.training
         model.eval()(*inputs)
         model.train(was_training)

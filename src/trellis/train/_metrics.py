@@ -25,10 +25,15 @@ def as_metrics(metrics: Any) -> dict[str, Metric]:
         items = (
             metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
         )
-        named = {
-            item if isinstance(item, str) else getattr(item, "__name__", "metric"): _function(item)
-            for item in items
-        }
+        named = {}
+        for item in items:
+            name = item if isinstance(item, str) else getattr(item, "__name__", "metric")
+            if name in named:
+                raise ArgumentError(
+                    f"Two metrics are called {name!r}, and only one could be recorded. Name them: "
+                    'metrics={"first": fn, "second": other}.'
+                )
+            named[name] = _function(item)
     if "loss" in named:
         raise ArgumentError(
             'A metric cannot be called "loss": the loss is recorded under that name.'

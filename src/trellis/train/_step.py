@@ -1,14 +1,15 @@
 """One training step and one evaluation step, as functions that can be compiled whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.compilation import compile as compiled
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import load
+from .._core.errors import ArgumentError
 from .._core.typing import Array, Nest
-from .._gradients.transforms import stop_gradient, value_and_grad
+from .._gradients.transforms import differentiated, stop_gradient
 from .._random.stream import stream
 from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, next_scale
@@ -26,6 +27,19 @@ class Parts(NamedTuple):
     metrics: dict[str, Metric]
     backend: str
     precision: str | None = None
+    allow_unused: bool = False
+
+
+def _raise_unreached(func: object, names: Sequence[str], on_leaves: object) -> None:
+    """In training, a loss without any gradient is a mistake even where it uses the variables."""
+    from .._gradients.unused import shown_names
+
+    raise ArgumentError(
+        "The loss does not depend on any variable of the model, so nothing would be trained: "
+        f"{shown_names(names)}. Compute it from the output that it is given, loss(output, target), "
+        "with operations that have a gradient (argmax, round and stop_gradient have none), and let "
+        "the model use its variables. Where this is meant, write fit(..., allow_unused=True)."
+    )
 
 
 def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -35,7 +49,8 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
     `values` has the loss and the metrics. With a `weight` the loss is multiplied by it before it is
     differentiated; the values are not. `update(v, state, scale, grads)` gives `(v, state, scale)`.
     """
-    model, loss, optimizer, metrics, backend, precision = parts
+    model, loss, optimizer, metrics, backend, precision, allow_unused = parts
+    when_unreached = None if allow_unused else _raise_unreached
     xp = load(backend)
     is_scaled = precision == "float16"
 
@@ -60,7 +75,7 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 value = value * xp.astype(weight, value.dtype)
             return (value * scale.value if is_scaled else value), (new_buffers, values)
 
-        (_, (new_buffers, values)), grads = value_and_grad(loss_of, has_aux=True)(v)
+        (_, (new_buffers, values)), grads = differentiated(loss_of, 0, True, when_unreached)(v)
         if is_scaled:
             grads = tree.map(lambda g: g / scale.value, grads)
         return grads, new_buffers, values
@@ -91,7 +106,21 @@ def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
         new_v, new_state, new_scale = update(v, state, scale, grads)
         return new_v, new_buffers, new_state, new_scale, values
 
-    return compiled(step) if is_compiled else step
+    if not is_compiled:
+        return step
+    call = compiled(step)
+    if parts.allow_unused or load(parts.backend).ABILITIES.finds_unused_when_compiled:
+        return call
+    is_first = [True]
+
+    def checked(v: Container, buffers: Container, state: Nest, scale: Container, key: Array,
+                inputs: tuple[Any, ...], targets: tuple[Any, ...]) -> Any:  # fmt: skip
+        if is_first[0]:
+            gradients(v, buffers, scale, key, inputs, targets)
+            is_first[0] = False
+        return call(v, buffers, state, scale, key, inputs, targets)
+
+    return checked
 
 
 def evaluation_step(

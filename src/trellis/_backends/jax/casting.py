@@ -57,7 +57,7 @@ def as_dtype(dtype: Any, /) -> Any:
     native = lookup(dtype)
     if native in needs_x64 and not jax.config.jax_enable_x64:
         raise PrecisionError(
-            f"JAX would silently make {native} a 32-bit type. Ask for {_narrow(native)}, or turn "
+            f"JAX would silently make {native} a 32-bit type. Ask for {narrow(native)}, or turn "
             '64-bit types on first: jax.config.update("jax_enable_x64", True), or '
             "JAX_ENABLE_X64=1 in the environment."
         )
@@ -76,7 +76,7 @@ def lookup(dtype: Any) -> Any:
         ) from None
 
 
-def _narrow(dtype: Any) -> str:
+def narrow(dtype: Any) -> str:
     return {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}[
         dtype.name
     ]

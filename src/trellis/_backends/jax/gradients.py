@@ -15,10 +15,23 @@ FLOAT_DTYPES = frozenset(
 stop_gradient = jax.lax.stop_gradient
 
 
-def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
-    outputs, pull, aux = jax.vjp(fn, xs, has_aux=True)
+def vjp(
+    fn: AuxFn, xs: list[Any], once: bool = False, sparse: bool = False
+) -> tuple[list[Any], Any, ListFn]:
+    is_reached = [True]
+
+    def watched(leaves: list[Any]) -> tuple[list[Any], Any]:
+        ys, found = fn(leaves)
+        # What depends on a leaf is traced as the leaf is. (Inside a second derivative what depends
+        # on the outer leaves looks alike, and counts as reached.)
+        is_reached[0] = any([type(y) is type(x) for y in ys for x in leaves[:1]])
+        return ys, found
+
+    outputs, pull, aux = jax.vjp(watched if sparse else fn, xs, has_aux=True)
 
     def pull_back(cotangents: list[Any]) -> list[Any]:
+        if not is_reached[0]:
+            return [None] * len(xs)
         # None means an output that is not differentiated.
         gs = [
             jnp.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)

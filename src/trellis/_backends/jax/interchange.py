@@ -10,7 +10,7 @@ from ..._core.dtypes import name_of
 from ..._core.errors import CopyError, DtypeError, PrecisionError, TracingError
 from ._helpers import is_abstract
 from ._types import Array
-from .casting import bfloat16, names, needs_x64
+from .casting import bfloat16, names, narrow, needs_x64
 from .device import as_device
 
 # XLA on the CPU shares foreign memory only if it begins at such an address.
@@ -83,9 +83,9 @@ def _check_precision(dtype: Any) -> None:
         raise DtypeError(f"JAX has no arrays of {dtype}. Convert with x.astype(...) first.")
     if dtype in needs_x64 and not jax.config.jax_enable_x64:
         raise PrecisionError(
-            f"JAX would silently narrow {dtype} to 32 bits. Say so with dtype=, for example "
-            'dtype="float32", or turn on 64-bit types: jax.config.update("jax_enable_x64", True), '
-            "or JAX_ENABLE_X64=1 in the environment."
+            f"JAX would silently narrow {dtype} to 32 bits. Convert it first, x.astype("
+            f'"{narrow(np.dtype(dtype))}"), or turn on 64-bit types: '
+            'jax.config.update("jax_enable_x64", True), or JAX_ENABLE_X64=1 in the environment.'
         )
 
 

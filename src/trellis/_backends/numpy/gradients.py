@@ -25,7 +25,9 @@ stop_gradient = stop
 _levels = count(1)
 
 
-def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
+def vjp(
+    fn: AuxFn, xs: list[Any], once: bool = False, sparse: bool = False
+) -> tuple[list[Any], Any, ListFn]:
     """`fn(xs) -> (outputs, aux)`, run once; returns outputs, aux, and the map from cotangents to
     gradients.
     """
@@ -53,6 +55,8 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
 
     def pull(cotangents: list[Any]) -> list[Any]:
         found = backward(zip(nodes, cotangents, strict=True), once)
+        if sparse and not found:
+            return [None] * len(xs)
         return [_finished(found.get(root), x) for root, x in zip(roots, xs, strict=True)]
 
     values = [unboxed(y) for y in outputs]

@@ -41,7 +41,9 @@ class _Tape:
         _open.tapes.remove(self._tape)
 
 
-def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
+def vjp(
+    fn: AuxFn, xs: list[Any], once: bool = False, sparse: bool = False
+) -> tuple[list[Any], Any, ListFn]:
     # A tape watches tensors by identity: with copies, a closure's use of the same tensor stays a
     # constant.
     leaves = [tf.identity(x) for x in xs]
@@ -55,10 +57,10 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
             [y for y, _ in pairs],
             leaves,
             output_gradients=[g for _, g in pairs],
-            unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            unconnected_gradients="none" if sparse else "zero",
         )
         # Gathers return IndexedSlices; users get tensors.
-        return [tf.convert_to_tensor(g) for g in found]
+        return [None if g is None else tf.convert_to_tensor(g) for g in found]
 
     return outputs, aux, pull
 

@@ -33,7 +33,9 @@ def _in_transform() -> bool:
     return torch.compiler.is_compiling() or running_transform() is not None
 
 
-def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
+def vjp(
+    fn: AuxFn, xs: list[Any], once: bool = False, sparse: bool = False
+) -> tuple[list[Any], Any, ListFn]:
     if _in_transform():
         split, join = _tensors_apart(fn)
         outputs, pull, tensors = _transformed(
@@ -44,7 +46,7 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
             join(tensors),
             lambda cotangents: pull(_instantiated(cotangents, outputs))[0],
         )
-    return _plain_vjp(fn, xs, once)
+    return _plain_vjp(fn, xs, once, sparse)
 
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
@@ -83,7 +85,7 @@ def _tensors_apart(fn: Any) -> tuple[Any, Any]:
     return split, join
 
 
-def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]:
+def _plain_vjp(fn: Any, xs: list[Any], once: bool, sparse: bool) -> tuple[list[Any], Any, Any]:
     depth = getattr(_nesting, "depth", 0)
     # An outer differentiation (ours, or the user's own graph) follows: keep the graph.
     is_inner = depth > 0 or any([x.requires_grad for x in xs])
@@ -102,7 +104,7 @@ def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]
         pairs = zip(outputs, cotangents, strict=True)
         reached = [(y, g) for y, g in pairs if y.requires_grad and g is not None]
         if not reached:
-            return [torch.zeros_like(x) for x in xs]
+            return [None if sparse else torch.zeros_like(x) for x in xs]
         found = torch.autograd.grad(
             [y for y, _ in reached],
             leaves,
@@ -111,6 +113,8 @@ def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]
             create_graph=is_inner,
             allow_unused=True,
         )
+        if sparse:
+            return list(found)
         return [torch.zeros_like(x) if g is None else g for g, x in zip(found, xs, strict=True)]
 
     if is_inner:
