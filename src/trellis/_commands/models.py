@@ -10,12 +10,12 @@ from .._core.dispatch import load
 from ..errors import ArgumentError, NotSupportedError
 
 
-def converted(path: Path, to: str) -> Any:
-    """A model of another framework, from its file."""
+def converted(path: Path, to: str, trust: bool = False) -> Any:
+    """A model of another framework, from its file; one that could run code needs `trust`."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if path.is_dir():
-        return _from_saved_model(path, to)
+        return _from_saved_model(path, to, trust)
     readers = {
         ".onnx": _from_onnx,
         ".pt2": _from_torch_export,
@@ -28,7 +28,7 @@ def converted(path: Path, to: str) -> Any:
             "directories of SavedModels. For weights alone write the model in Python, and "
             "load_weights."
         )
-    return readers[path.suffix](path, to)
+    return readers[path.suffix](path, to, trust)
 
 
 def named(text: str) -> Any:
@@ -48,21 +48,20 @@ def named(text: str) -> Any:
     return found() if isinstance(found, type) and issubclass(found, Module) else found
 
 
-def _from_onnx(path: Path, to: str) -> Any:
+def _from_onnx(path: Path, to: str, trust: bool) -> Any:
     from ..convert.onnx import from_onnx
 
     return from_onnx(path, to=to)
 
 
-def _from_torch_export(path: Path, to: str) -> Any:
+def _from_torch_export(path: Path, to: str, trust: bool) -> Any:
     load("torch")  # says what to install
     from ..convert.torch import from_torch
-    from ..convert.torch.files import exported_program
 
-    return from_torch(exported_program(path), to=to)
+    return from_torch(path, to=to, trust=trust)
 
 
-def _from_keras(path: Path, to: str) -> Any:
+def _from_keras(path: Path, to: str, trust: bool) -> Any:
     import keras
 
     from ..convert.keras import from_keras
@@ -71,7 +70,7 @@ def _from_keras(path: Path, to: str) -> Any:
     return from_keras(keras.models.load_model(path, compile=False, safe_mode=True), to=to)
 
 
-def _from_saved_model(path: Path, to: str) -> Any:
+def _from_saved_model(path: Path, to: str, trust: bool) -> Any:
     load("tensorflow")
     from ..convert.tensorflow import from_tensorflow
     from ..convert.tensorflow.files import served_function
