@@ -73,7 +73,6 @@ def _from_keras(path: Path, to: str, trust: bool) -> Any:
 def _from_saved_model(path: Path, to: str, trust: bool) -> Any:
     load("tensorflow")
     from ..convert.tensorflow import from_tensorflow
-    from ..convert.tensorflow.files import served_function
     from ..export.description import describe
     from .inputs import Input
 
@@ -81,4 +80,4 @@ def _from_saved_model(path: Path, to: str, trust: bool) -> Any:
     for i, port in enumerate(describe(path).inputs):
         shape = tuple([2 if size is None else size for size in port.shape])
         kwargs[port.name] = Input(None, port.dtype, shape, 2).example(i)
-    return from_tensorflow(served_function(path), kwargs=kwargs, to=to)
+    return from_tensorflow(path, kwargs=kwargs, to=to, trust=trust)
