@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,13 +62,30 @@ def _from_torch_export(path: Path, to: str, trust: bool) -> Any:
     return from_torch(path, to=to, trust=trust)
 
 
+_SAFE_KERAS = (3, 11, 3)  # before, .h5 files ran marshalled lambdas (CVE-2025-9905)
+
+
 def _from_keras(path: Path, to: str, trust: bool) -> Any:
     import keras
 
     from ..convert.keras import from_keras
+    from ..convert.trust import printable, untrusted
 
-    # In its safe mode Keras runs no code of the file.
-    return from_keras(keras.models.load_model(path, compile=False, safe_mode=True), to=to)
+    numbers = tuple([int(part) for part in re.findall(r"\d+", keras.__version__)[:3]])
+    if numbers < _SAFE_KERAS and not trust:
+        raise untrusted(
+            path,
+            f"Keras {keras.__version__} runs functions that it finds in files, even in its safe "
+            "mode; Keras 3.11.3 and later do not",
+        )
+    try:
+        # In its safe mode Keras runs no code of the file.
+        model = keras.models.load_model(path, compile=False, safe_mode=not trust)
+    except Exception as error:  # Keras raises all kinds of errors about files
+        if "safe_mode" in str(error) or "unsafe" in str(error):
+            raise untrusted(path, "it has functions of Python, such as Lambda layers") from error
+        raise ArgumentError(f"Keras cannot read {str(path)!r}: {printable(error, 400)}") from error
+    return from_keras(model, to=to)
 
 
 def _from_saved_model(path: Path, to: str, trust: bool) -> Any:
