@@ -28,10 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert, compare with the source, write what was asked for, and print the report."""
 
     def convert() -> None:
+        from .._core.printable import printable_lines
         from .models import converted
 
         model = converted(Path(arguments.model), arguments.to, arguments.trust)
-        print(model.report())
+        print(printable_lines(model.report()))
         if arguments.source:
             Path(arguments.source).write_text(model.to_source(arguments.name))
             print(f"source: {arguments.source}")

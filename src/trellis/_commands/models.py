@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._core.dispatch import load
+from .._core.printable import printable
 from ..errors import ArgumentError, NotSupportedError
 
 
@@ -69,7 +70,7 @@ def _from_keras(path: Path, to: str, trust: bool) -> Any:
     import keras
 
     from ..convert.keras import from_keras
-    from ..convert.trust import printable, untrusted
+    from ..convert.trust import untrusted
 
     numbers = tuple([int(part) for part in re.findall(r"\d+", keras.__version__)[:3]])
     if numbers < _SAFE_KERAS and not trust:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._core.printable import printable
 from .signature import Port
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 # The key, or the name of the file, under which our record is kept inside a format.
 RECORD = "trellis"
 _SHOWN = 40  # weights that are listed one by one
+_LONGEST_LINE = 1000
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Description:
         if self.metadata:
             lines.append("  metadata")
             lines += [f"    {key}: {_shortened(text)}" for key, text in self.metadata.items()]
-        return "\n".join(lines)
+        # Names and texts are those of the file, and may be anything.
+        return "\n".join([printable(line, _LONGEST_LINE) for line in lines])
 
     __repr__ = __str__
 

@@ -10,8 +10,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from ..._core.errors import ArgumentError
+from ..._core.printable import printable
 from ..rules import refuse_missing
-from ..trust import printable, untrusted
+from ..trust import untrusted
 from .operations import has_rule
 
 _SERVED = "serving_default"

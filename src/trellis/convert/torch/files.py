@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 
 from ..._core.errors import ArgumentError
-from ..trust import printable, untrusted
+from ..._core.printable import printable
+from ..trust import untrusted
 from .control import CONTROL
 from .suspicion import reason_in_payloads, reason_in_program
 from .table import rule

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..trust import printable
+from ..._core.printable import printable
 
 # Strings of these keys are never evaluated: torch prints them with repr, or keeps them as text.
 _FREE_TEXT = {"as_string", "as_strings", "metadata", "torch_version", "treespec_namedtuple_fields"}
