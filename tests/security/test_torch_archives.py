@@ -117,6 +117,20 @@ def test_the_attack_is_real(good, tmp_path):
     assert made.exists()
 
 
+@pytest.mark.parametrize("name", ["metadata", "as_string", "custom", "nn_module_stack"])
+def test_a_tensor_that_is_called_like_a_field_of_text(name, good, tmp_path):
+    made, path = tmp_path / "made", tmp_path / "bad.pt2"
+
+    def rename(program):
+        text = json.dumps(program).replace('"x"', json.dumps(name))
+        program.update(json.loads(text))
+        size = graph_of(program)["tensor_values"][name]["sizes"][0]["as_expr"]
+        size["expr_str"] = f"__import__('os').mkdir({str(made)!r})"
+
+    changed(good, path, program=rename)
+    refused(path, made, "symbolic size")
+
+
 def test_pickled_weights_and_objects(good, tmp_path):
     made, path = tmp_path / "made", tmp_path / "bad.pt2"
     config = "data/weights/model_weights_config.json"

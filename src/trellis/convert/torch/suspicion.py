@@ -13,8 +13,11 @@ from typing import Any
 
 from ..._core.printable import printable
 
-# Strings of these keys are never evaluated: torch prints them with repr, or keeps them as text.
-_FREE_TEXT = {"as_string", "as_strings", "metadata", "torch_version", "treespec_namedtuple_fields"}
+# Strings under these keys are never evaluated: torch prints them with repr, or keeps them as text.
+_FREE_TEXT = {
+    "as_string", "as_strings", "torch_version", "stack_trace", "nn_module_stack", "source_fn_stack",
+    "torch_fn", "custom", "from_node",
+}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WORDS = re.compile(r"[\w.\-:/<>+ ]*", re.ASCII)  # no quotes, brackets, commas or newlines
 
@@ -41,6 +44,8 @@ _FACTORIES = {"list", "dict", "set", "tuple", "int", "float", "str", "bool"}
 def reason_in_program(program: object, is_known: Callable[[str], bool]) -> str | None:
     """Why the JSON of a program is not harmless; `is_known` tells which calls are."""
     for key, text in _strings(program, ""):
+        if key in _FREE_TEXT:
+            continue
         if key == "expr_str":
             if not is_plain_expression(text):
                 return f"it has the symbolic size {printable(text)!r}"
@@ -50,7 +55,7 @@ def reason_in_program(program: object, is_known: Callable[[str], bool]) -> str |
         elif key in ("in_spec", "out_spec"):
             if not _is_plain_tree(text):
                 return f"its arguments have the structure {printable(text)!r}"
-        elif key in ("name", "forward_arg_names"):
+        elif key in ("name", "as_name", "forward_arg_names"):
             if text and not _NAME.fullmatch(text):
                 return f"it has the name {printable(text)!r}"
         elif not _WORDS.fullmatch(text):
@@ -146,11 +151,19 @@ def _is_plain_tree(text: str) -> bool:
                 if not isinstance(value, str) or value not in allowed:
                     return False
             elif key == "context" and isinstance(value, str):
-                if any([inner == "__enum__" for inner, _ in _items(json.loads(value))]):
+                if any([inner == "__enum__" for inner, _ in _items(_decoded(value))]):
                     return False
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _decoded(text: str) -> object:
+    """The context of a tree, where it is JSON; else it is the name of a named tuple."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _items(value: object) -> Iterator[tuple[str, Any]]:
@@ -173,5 +186,4 @@ def _strings(value: object, key: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         for name, item in value.items():
             yield "", name
-            if name not in _FREE_TEXT:
-                yield from _strings(item, name)
+            yield from _strings(item, name)
