@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._core.printable import printable
 from .signature import Port
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ class Description:
     verified: str = ""
 
     def __str__(self) -> str:
+        from .._core.printable import printable
+
         lines = [f"{self.path}: {self.format}, {_written_size(self.size)}"]
         if self.verified:
             lines.append(f"  {self.verified}")
