@@ -9,7 +9,6 @@ from trellis.errors import ArgumentError, NotSupportedError
 
 pytestmark = pytest.mark.needs("tensorflow")
 X = np.linspace(-1, 1, 6, dtype="float32").reshape(2, 3)
-SPEC = [tf.TensorSpec([None, 3], tf.float32)]
 
 
 def saved(path, body, holder=None):
@@ -20,7 +19,8 @@ def saved(path, body, holder=None):
     def serve(x):
         return {"y": body(x @ holder.weight)}
 
-    holder.serve = tf.function(serve, input_signature=SPEC, autograph=False)
+    spec = [tf.TensorSpec([None, 3], tf.float32)]
+    holder.serve = tf.function(serve, input_signature=spec, autograph=False)
     tf.saved_model.save(holder, str(path), signatures=holder.serve)
     return path
 
