@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .._core.dispatch import backend_names
 from .errors import told
+from .inputs import TRUST
 
 SUMMARY = "a model of another framework as a Trellis module: its source and weights"
 
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--source", help="write readable Trellis code to this .py file")
     parser.add_argument("--weights", help="write the weights to this .safetensors file")
+    parser.add_argument("--trust", action="store_true", help=TRUST)
     parser.add_argument("--name", help="the class in the source; by default that of the model")
 
 
@@ -26,10 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert, compare with the source, write what was asked for, and print the report."""
 
     def convert() -> None:
+        from .._core.printable import printable_lines
         from .models import converted
 
-        model = converted(Path(arguments.model), arguments.to)
-        print(model.report())
+        model = converted(Path(arguments.model), arguments.to, arguments.trust)
+        print(printable_lines(model.report()))
         if arguments.source:
             Path(arguments.source).write_text(model.to_source(arguments.name))
             print(f"source: {arguments.source}")

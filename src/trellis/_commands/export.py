@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import told
-from .inputs import HELP, Input, parsed
+from .inputs import HELP, TRUST, Input, parsed
 
 SUMMARY = "a model as an ONNX, torch.export, StableHLO, SavedModel or TFLite file, verified"
 _SUFFIXES = {
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--weights", help="a file of weights to load into the model first")
     parser.add_argument("--variables", choices=("parameters", "constants"))
+    parser.add_argument("--trust", action="store_true", help=TRUST)
     parser.add_argument(
         "--backend", default="numpy", help="the framework that the model is made and compared on"
     )
@@ -58,7 +59,7 @@ def _exported(arguments: argparse.Namespace) -> Any:
         with using_backend(arguments.backend):
             model = named(arguments.model)
     else:
-        model = converted(Path(arguments.model), arguments.backend)
+        model = converted(Path(arguments.model), arguments.backend, arguments.trust)
         inputs = inputs or _inputs_of(Path(arguments.model))
     if not inputs:
         raise ArgumentError("Describe the inputs of the model: --input 'x=float32[batch,8,8,1]'.")

@@ -10,6 +10,7 @@ HELP = (
     "an input of the model, in order: 'x=float32[batch,8,8,1]'. A name for a size makes that axis "
     "dynamic; 'int32[batch,16]:1000' are numbers below 1000"
 )
+TRUST = "read the model even if it could run code; only if you know who made the file"
 
 
 @dataclass(frozen=True)

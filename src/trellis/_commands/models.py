@@ -2,20 +2,22 @@
 
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from .._core.dispatch import load
+from .._core.printable import printable
 from ..errors import ArgumentError, NotSupportedError
 
 
-def converted(path: Path, to: str) -> Any:
-    """A model of another framework, from its file."""
+def converted(path: Path, to: str, trust: bool = False) -> Any:
+    """A model of another framework, from its file; one that could run code needs `trust`."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if path.is_dir():
-        return _from_saved_model(path, to)
+        return _from_saved_model(path, to, trust)
     readers = {
         ".onnx": _from_onnx,
         ".pt2": _from_torch_export,
@@ -28,7 +30,7 @@ def converted(path: Path, to: str) -> Any:
             "directories of SavedModels. For weights alone write the model in Python, and "
             "load_weights."
         )
-    return readers[path.suffix](path, to)
+    return readers[path.suffix](path, to, trust)
 
 
 def named(text: str) -> Any:
@@ -48,33 +50,48 @@ def named(text: str) -> Any:
     return found() if isinstance(found, type) and issubclass(found, Module) else found
 
 
-def _from_onnx(path: Path, to: str) -> Any:
+def _from_onnx(path: Path, to: str, trust: bool) -> Any:
     from ..convert.onnx import from_onnx
 
     return from_onnx(path, to=to)
 
 
-def _from_torch_export(path: Path, to: str) -> Any:
+def _from_torch_export(path: Path, to: str, trust: bool) -> Any:
     load("torch")  # says what to install
     from ..convert.torch import from_torch
-    from ..convert.torch.files import exported_program
 
-    return from_torch(exported_program(path), to=to)
+    return from_torch(path, to=to, trust=trust)
 
 
-def _from_keras(path: Path, to: str) -> Any:
+_SAFE_KERAS = (3, 11, 3)  # before, .h5 files ran marshalled lambdas (CVE-2025-9905)
+
+
+def _from_keras(path: Path, to: str, trust: bool) -> Any:
     import keras
 
     from ..convert.keras import from_keras
+    from ..convert.trust import untrusted
 
-    # In its safe mode Keras runs no code of the file.
-    return from_keras(keras.models.load_model(path, compile=False, safe_mode=True), to=to)
+    numbers = tuple([int(part) for part in re.findall(r"\d+", keras.__version__)[:3]])
+    if numbers < _SAFE_KERAS and not trust:
+        raise untrusted(
+            path,
+            f"Keras {keras.__version__} runs functions that it finds in files, even in its safe "
+            "mode; Keras 3.11.3 and later do not",
+        )
+    try:
+        # In its safe mode Keras runs no code of the file.
+        model = keras.models.load_model(path, compile=False, safe_mode=not trust)
+    except Exception as error:  # Keras raises all kinds of errors about files
+        if "safe_mode" in str(error) or "unsafe" in str(error):
+            raise untrusted(path, "it has functions of Python, such as Lambda layers") from error
+        raise ArgumentError(f"Keras cannot read {str(path)!r}: {printable(error, 400)}") from error
+    return from_keras(model, to=to)
 
 
-def _from_saved_model(path: Path, to: str) -> Any:
+def _from_saved_model(path: Path, to: str, trust: bool) -> Any:
     load("tensorflow")
     from ..convert.tensorflow import from_tensorflow
-    from ..convert.tensorflow.files import served_function
     from ..export.description import describe
     from .inputs import Input
 
@@ -82,4 +99,4 @@ def _from_saved_model(path: Path, to: str) -> Any:
     for i, port in enumerate(describe(path).inputs):
         shape = tuple([2 if size is None else size for size in port.shape])
         kwargs[port.name] = Input(None, port.dtype, shape, 2).example(i)
-    return from_tensorflow(served_function(path), kwargs=kwargs, to=to)
+    return from_tensorflow(path, kwargs=kwargs, to=to, trust=trust)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # The key, or the name of the file, under which our record is kept inside a format.
 RECORD = "trellis"
 _SHOWN = 40  # weights that are listed one by one
+_LONGEST_LINE = 1000
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Description:
     verified: str = ""
 
     def __str__(self) -> str:
+        from .._core.printable import printable
+
         lines = [f"{self.path}: {self.format}, {_written_size(self.size)}"]
         if self.verified:
             lines.append(f"  {self.verified}")
@@ -48,7 +51,8 @@ class Description:
         if self.metadata:
             lines.append("  metadata")
             lines += [f"    {key}: {_shortened(text)}" for key, text in self.metadata.items()]
-        return "\n".join(lines)
+        # Names and texts are those of the file, and may be anything.
+        return "\n".join([printable(line, _LONGEST_LINE) for line in lines])
 
     __repr__ = __str__
 

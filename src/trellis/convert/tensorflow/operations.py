@@ -19,6 +19,7 @@ from .statics import static_rules
 
 _RULES = (elementwise, layer_rules, shape_rules, state_rules, control_rules)
 _ASSIGNMENTS = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
+_SILENT = ("Placeholder", "Const", "NoOp", "Assert")
 # Attributes that say how TensorFlow runs an operation, not what it computes.
 _HIDDEN = ("config", "config_proto", "executor_type", "parallel_iterations", "use_cudnn_on_gpu")
 
@@ -52,8 +53,11 @@ class Operations:
         )
 
     def _all(self, graph: tf.Graph) -> Iterator[Any]:
-        for op in needed(graph, list(graph.outputs)):
-            if op.type not in ("Placeholder", "Const"):
+        wanted = {op.name for op in needed(graph, list(graph.outputs))}
+        for op in graph.get_operations():
+            # One that does something besides its results is never left out in silence.
+            acts = op.op_def is not None and op.op_def.is_stateful and op.type not in _SILENT
+            if (op.name in wanted and op.type not in ("Placeholder", "Const")) or acts:
                 yield op
                 for value in _attributes(op).values():
                     names = value if isinstance(value, list) else [value]
@@ -107,6 +111,11 @@ def _passes(op: tf.Operation, args: list[Any]) -> bool:
     return op.type in ("Identity", "IdentityN") and any(
         [not isinstance(x, (Value, np.ndarray)) for x in args]
     )
+
+
+def has_rule(name: str) -> bool:
+    """Whether an operation can be read, or means nothing outside TensorFlow."""
+    return name in _SILENT or _rule(name) is not None
 
 
 def _rule(name: str) -> Rule | None:

@@ -1,6 +1,8 @@
 """Functions of TensorFlow as modules: the graph of a concrete function, and a rule for each op."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -14,25 +16,28 @@ from ..inputs import Inputs, Path
 from ..module import ConvertedModule
 from ..reading import Reading
 from .builder import Resource, TensorFlowBuilder
+from .files import served_function
 from .operations import Operations
 
 Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key path, whether a buffer
 
 
 def from_tensorflow(
-    fn: Callable[..., Any],
+    fn: Callable[..., Any] | str | os.PathLike[str],
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
     to: str | None = None,
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     verify: bool = True,
+    trust: bool = False,
 ) -> ConvertedModule:
     """A function of TensorFlow as a module of any framework.
 
-    `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
-    plain function. Variables that it uses become `v` under their own names, those that are not
-    trainable become buffers. `args` are examples; axes are dynamic with
+    `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), a plain
+    function, or the path of a SavedModel, whose signature "serving_default" is read: one that could
+    run code raises an error, unless `trust`. Variables that it uses become `v` under their own
+    names, those that are not trainable become buffers. `args` are examples; axes are dynamic with
     `dynamic={"x": {0: "batch"}}`, or where they are dynamic in a concrete function.
 
     >>> import tensorflow as tf
@@ -46,8 +51,11 @@ def from_tensorflow(
     """
     to = current_backend() if to is None else to
     given = (tuple(args), dict(kwargs or {}))
-    concrete = concrete_function(fn, *given, dynamic or {})
-    name = getattr(fn, "__name__", None) or type(fn).__name__
+    found: Any = fn
+    if isinstance(fn, (str, os.PathLike)):
+        found = served_function(FilePath(fn), trust)
+    concrete = concrete_function(found, *given, dynamic or {})
+    name = getattr(found, "__name__", None) or type(found).__name__
     name = "function" if name == "<lambda>" else name
     reading = read(concrete, given, to, name, {}, dynamic or {})
     return finish(reading, to=to, with_verification=verify)

@@ -1,7 +1,9 @@
 """Reading models of PyTorch."""
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path as FilePath
 from typing import Any
 
 import torch
@@ -20,6 +22,7 @@ from ..rules import refuse_missing
 from .builder import TorchBuilder
 from .capture import Captured, Position, capture, captured
 from .control import CONTROL
+from .files import exported_program
 from .inplace import needs_functionalization
 from .nests import Path, simplified
 from .translate import (
@@ -35,7 +38,7 @@ from .translate import (
 
 
 def from_torch(
-    module: torch.nn.Module | torch.export.ExportedProgram,
+    module: torch.nn.Module | torch.export.ExportedProgram | str | os.PathLike[str],
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -43,14 +46,17 @@ def from_torch(
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     train: bool = False,
     verify: bool = True,
+    trust: bool = False,
 ) -> ConvertedModule:
-    """A `torch.nn.Module`, or a `torch.export.ExportedProgram`, as a module of any framework.
+    """A `torch.nn.Module`, a `torch.export.ExportedProgram` or the path of its file (.pt2), as a
+    module of any framework.
 
     `args` and `kwargs` are example arguments: their shapes, and all that are not tensors, are
     fixed. `dynamic={"ids": {0: "batch", 1: "length"}}` makes axes dynamic, by the name of the
     argument. `to` is the framework of the variables, the default one if None. With `train` dropout
     and batch normalisation behave as in training while `model.training`; otherwise the model is as
-    in evaluation. `verify` compares the outputs for the example with torch's.
+    in evaluation. `verify` compares the outputs for the example with torch's. A file is read as
+    data, and one that could run code raises an error; with `trust` torch loads it all the same.
 
     >>> import torch, trellis
     >>> layer = torch.nn.Linear(3, 2)
@@ -61,6 +67,8 @@ def from_torch(
     (4, 2)
     """
     to = to or current_backend()
+    if isinstance(module, (str, os.PathLike)):
+        module = exported_program(FilePath(module), trust)
     if isinstance(module, torch.export.ExportedProgram):
         if args or kwargs or dynamic:
             raise ArgumentTypeError(
@@ -71,8 +79,8 @@ def from_torch(
         found = capture(module, args, kwargs or {}, dynamic or {}, train)
     else:
         raise ArgumentTypeError(
-            "from_torch() expects a torch.nn.Module or a torch.export.ExportedProgram, got "
-            f"{type(module).__name__}."
+            "from_torch() expects a torch.nn.Module, a torch.export.ExportedProgram or the path of "
+            f"one, got {type(module).__name__}."
         )
     found.program = _readable(found.program)
     notes = Notes()

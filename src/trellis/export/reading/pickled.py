@@ -11,6 +11,8 @@ from ..signature import Port
 from .damage import Damaged
 
 _MARK = object()
+_MOST = 1_000_000  # values that are visited
+_AXES = 64
 _REBUILD = ("torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter")
 _TYPES = {
     "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16",
@@ -28,12 +30,13 @@ class _Call:
 
 def tensors_in(content: bytes) -> list[Port]:
     """The tensors of a pickle by the keys that lead to them."""
-    try:
-        top = _look(content)
-    except (ValueError, IndexError, KeyError, TypeError, RecursionError) as error:
-        raise Damaged(f"its pickle cannot be followed: {error}.") from error
     found: list[Port] = []
-    _collect(top, (), found)
+    try:
+        _Visit(found).collect(_look(content), ())
+    except Damaged:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise Damaged(f"its pickle cannot be followed: {error}.") from error
     return found
 
 
@@ -62,7 +65,11 @@ def _look(content: bytes) -> Any:
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:
-    at = len(stack) - 1 - [x is _MARK for x in reversed(stack)].index(True)
+    at = len(stack) - 1
+    while stack[at] is not _MARK:
+        at -= 1
+        if at < 0:
+            raise Damaged("its pickle ends what it did not begin.")
     found = stack[at + 1 :]
     del stack[at:]
     return found
@@ -81,7 +88,9 @@ def _set_items(stack: list[Any], items: list[Any]) -> None:
     target = stack[-1]
     pairs = [(key, value) for key, value in zip(items[::2], items[1::2])]
     if isinstance(target, _Call):  # an OrderedDict, say
-        target.args = [*target.args, *pairs]
+        if not isinstance(target.args, list):
+            target.args = list(target.args)
+        target.args.extend(pairs)
     elif isinstance(target, dict):
         target.update([(_key(key), value) for key, value in pairs])
 
@@ -98,6 +107,8 @@ def _call(stack: list[Any]) -> None:
 
 def _global(stack: list[Any]) -> None:
     name, module = stack.pop(), stack.pop()
+    if not isinstance(name, str) or not isinstance(module, str):
+        raise Damaged("its pickle names something by what is no text.")
     stack.append(f"{module} {name}")
 
 
@@ -157,21 +168,35 @@ _USING: dict[str, Any] = {
 }
 
 
-def _collect(value: Any, path: tuple[str, ...], found: list[Port]) -> None:
-    if isinstance(value, _Call):
-        port = _tensor(value, "/".join(path) or "tensor")
-        if port is not None:
-            found.append(port)
-            return
-        for item in value.args if isinstance(value.args, (list, tuple)) else ():
-            if isinstance(item, tuple) and len(item) == 2:
-                _collect(item[1], (*path, _key(item[0])), found)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _collect(item, (*path, str(key)), found)
-    elif isinstance(value, (list, tuple)):
-        for i, item in enumerate(value):
-            _collect(item, (*path, str(i)), found)
+class _Visit:
+    """Collects tensors. What is shared is visited once for each way that leads to it, as in a state
+    dict with tied weights; a few bytes can make more ways than can ever be followed."""
+
+    def __init__(self, found: list[Port]):
+        self._found = found
+        self._left = _MOST
+
+    def collect(self, value: Any, path: tuple[str, ...]) -> None:
+        """The tensors of a value and of what it holds."""
+        self._left -= 1
+        if self._left < 0:
+            raise Damaged(f"its pickle has more than {_MOST} values or characters in names.")
+        if isinstance(value, _Call):
+            name = "/".join(path) or "tensor"
+            port = _tensor(value, name)
+            if port is not None:
+                self._found.append(port)
+                self._left -= len(name) // 100
+                return
+            for item in value.args if isinstance(value.args, (list, tuple)) else ():
+                if isinstance(item, tuple) and len(item) == 2:
+                    self.collect(item[1], (*path, _key(item[0])))
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                self.collect(item, (*path, str(key)))
+        elif isinstance(value, (list, tuple)):
+            for i, item in enumerate(value):
+                self.collect(item, (*path, str(i)))
 
 
 def _tensor(call: _Call, name: str) -> Port | None:
@@ -180,7 +205,9 @@ def _tensor(call: _Call, name: str) -> Port | None:
     if call.name != _REBUILD[0]:
         return None
     storage, shape = call.args[0], call.args[2]
-    kind = str(storage.args[1]).rpartition(" ")[2].removesuffix("Storage")
+    if not isinstance(storage.args[1], str) or len(shape) > _AXES:
+        raise Damaged("a tensor in its pickle has no type, or too many axes.")
+    kind = storage.args[1].rpartition(" ")[2].removesuffix("Storage")
     return Port(name, tuple([int(size) for size in shape]), _TYPES.get(kind, kind))
 
 
