@@ -57,6 +57,7 @@ CONVENTIONS = {
         lambda xp, x: xp.sum(xp.astype(xp.astype(x, "int32"), "float32") * x), [1.5, 2.5],
         [1.0, 2.0]
     ),
+    "unused": (lambda xp, x: xp.sum(xp.ones(3)), [1.0, 2.0], [0.0, 0.0]),
 }  # fmt: skip
 
 

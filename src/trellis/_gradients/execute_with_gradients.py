@@ -10,7 +10,13 @@ from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.kinds import check_callable
 from .._core.typing import Backend
-from .transforms import differentiable_leaf, raise_if_unused, stop_gradient, zeros_for_none
+from .transforms import (
+    differentiable_leaf,
+    has_variables,
+    raise_if_unused,
+    stop_gradient,
+    zeros_for_none,
+)
 
 IndexChains = Sequence[str | Sequence[Any]] | None
 
@@ -91,7 +97,8 @@ def execute_with_gradients(
         pull([xp.ones_like(v) if j == i else None for j, v in enumerate(values)])
         for i in range(len(wanted))
     ]
-    if variables and not allow_unused and all([g is None for row in pulled for g in row]):
+    is_unused = variables and all([g is None for row in pulled for g in row])
+    if is_unused and not allow_unused and has_variables(xs):
         raise_if_unused(func, _names(tree.key_chains(xs), slots), on_variables)
     per_output = []
     for row in pulled:

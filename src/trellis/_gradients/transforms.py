@@ -10,6 +10,7 @@ from typing import Any
 
 from .._core import tree
 from .._core.arrays import is_array, plain
+from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.dtypes import FLOATING, INTEGER, default_dtype, name_of
 from .._core.errors import (
@@ -33,7 +34,7 @@ def grad(
     """The gradient of a function with a scalar output.
 
     There is no implicit sum: a second derivative is `grad(lambda x: sum(grad(f)(x)))`. A function
-    that uses nothing of what it is differentiated by raises, unless `allow_unused`.
+    of a model's variables that uses none of them raises, unless `allow_unused`.
 
     >>> import numpy as np, trellis
     >>> trellis.grad(lambda x: trellis.sum(x**3))(np.array([1.0, 2.0]))
@@ -61,7 +62,7 @@ def value_and_grad(
     gradients. With `has_aux` the function returns `(value, aux)` and the result is `((value, aux),
     gradients)`.
 
-    A function that uses nothing of what it is differentiated by raises, as a loss that calls
+    A function of a model's variables that uses none of them raises, as a loss that calls
     `model(x)` in place of `model(x, v=v)`; with `allow_unused` its gradients are zeros.
 
     >>> import numpy as np, trellis
@@ -102,13 +103,21 @@ def differentiated(
             if when_unreached is not None and all([g is None for g in found]):
                 from .unused import names_of
 
-                when_unreached(func, names_of(given, positions), on_leaves)
+                if when_unreached is not raise_if_unused or has_variables(given):
+                    when_unreached(func, names_of(given, positions), on_leaves)
             found = zeros_for_none(xp, found, xs)
         gradients = tree.unflatten(spec, found)
         result = (values[0], aux) if has_aux else values[0]
         return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return evaluate
+
+
+def has_variables(arguments: object) -> bool:
+    """Whether variables of a model are among them. Other inputs that do not influence the output
+    have zeros for gradients."""
+    items = arguments if isinstance(arguments, (list, tuple)) else [arguments]
+    return any([isinstance(x, Container) for x in items])
 
 
 def raise_if_unused(
