@@ -148,11 +148,9 @@ def creation(x):
     }
 
 
-EDGES = torch.tensor([-1.0, 0.25, 0.5, 2.0])
-
-
 @family
 def reductions(x, i, b):
+    edges = torch.tensor([-1.0, 0.25, 0.5, 2.0])
     return {
         "sums": (x.sum(), x.sum(1), x.sum((0, 1)), i.sum(), b.sum(1), i.prod(1), x.prod(1)),
         "means": (x.mean(), x.mean(1, keepdim=True), x.logsumexp(1)),
@@ -171,10 +169,10 @@ def reductions(x, i, b):
             torch.bucketize(i.float(), torch.tensor([0.5, 1.5])),
         ),
         "searched": (
-            *[torch.searchsorted(EDGES, x.detach(), side=side) for side in ("left", "right")],
-            torch.searchsorted(EDGES, x.detach(), right=True),
-            torch.searchsorted(EDGES.flip(0), x.detach(), sorter=torch.arange(4).flip(0)),
-            torch.bucketize(x.detach(), EDGES, out_int32=True),
+            *[torch.searchsorted(edges, x.detach(), side=side) for side in ("left", "right")],
+            torch.searchsorted(edges, x.detach(), right=True),
+            torch.searchsorted(edges.flip(0), x.detach(), sorter=torch.arange(4).flip(0)),
+            torch.bucketize(x.detach(), edges, out_int32=True),
         ),
         "factors": (*torch.linalg.qr(x.detach().T, mode="complete"), *torch.linalg.qr(x.T)),
         "matrices": (torch.linalg.matrix_norm(x @ x.T + 1, "nuc"), torch.linalg.matrix_norm(x)),

@@ -259,6 +259,11 @@ def _server(hosts: tuple[str, ...], rank: int) -> Any:
     return server
 
 
+# The message class of SavedModel files ----------------------------------------------------------
+# The format is public and stable; TensorFlow exports no name for its class. There is no fallback.
+
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel  # noqa: E402
+
 # Functions inside a graph, for the reader -------------------------------------------------------
 # The graphs of the functions that a graph calls, by their names. Without it, the reader raises.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from ..._backends.tensorflow._private import SavedModel
 from ..._core.errors import ArgumentError
 from ..._core.printable import printable
 from ..rules import refuse_missing
