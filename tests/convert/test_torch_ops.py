@@ -144,6 +144,7 @@ def creation(x):
         "alike": (torch.zeros_like(x), torch.ones_like(x), torch.full_like(x, 2)),
         "new": (x.new_zeros(2), x.new_ones(2, 2), x.new_full((2,), 3)),
         "triangles": (torch.tril(x), torch.triu(x, 1), torch.tril_indices(3, 3)),
+        "windows": (torch.hann_window(5), torch.hamming_window(6, False), torch.blackman_window(4)),
         "others": (torch.linspace(0, 1, 5), torch.tensor([1.0, 2.0]), x * 1),
     }
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from ..rules import Rule
 from .builder import Operand, Size, Tensor, TorchBuilder
 from .table import rule
@@ -84,10 +86,11 @@ def triangle_indices(g: TorchBuilder, rows: int, columns: int, offset: int = 0, 
     return g.t.stack([g.item(found, 0), g.item(found, 1)])
 
 
-@rule("aten.hann_window", "aten.hamming_window")
-def window(g: TorchBuilder, length: int, *_: object, **__: object) -> Any:
-    name = "hann_window" if "hann" in g.source else "hamming_window"
-    return getattr(g.s, name)(length, **g.created())
+@rule("aten.hann_window", "aten.hamming_window", "aten.blackman_window", "aten.bartlett_window")
+def window(g: TorchBuilder, length: int, *options: float, **_: object) -> Any:
+    name = g.source.partition("aten.")[2].partition(".")[0]
+    made = getattr(torch, name)(length, *options, dtype=getattr(torch, str(g.out.dtype)))
+    return g.constant(made.numpy())
 
 
 @rule("aten.rand", "aten.rand_like", "aten.randn", "aten.randn_like", "aten.uniform",
