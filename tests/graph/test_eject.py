@@ -11,6 +11,7 @@ import trellis
 from cases import all_cases
 from cases.case import numbers
 from conftest import BACKENDS
+from row_checks import map_arrays
 from trellis import convert, nn
 from trellis import functional as F
 from trellis._ops import TABLE
@@ -230,14 +231,6 @@ def narrowed(x, dtype, framework):
     return x.astype(kinds.get(x.dtype.name, x.dtype))
 
 
-def map_arrays(fn, value):
-    if isinstance(value, np.ndarray):
-        return fn(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)([map_arrays(fn, item) for item in value])
-    return value
-
-
 def run_row(row, args):
     fn = trellis
     for part in row.op.split("."):
@@ -339,6 +332,21 @@ def map_natives(fn, value):
     return value
 
 
+def as_program(row, dtype, framework):
+    """A row as a function of its arrays, and the arrays."""
+    args = map_arrays(
+        lambda x: trellis.to_backend(narrowed(x, dtype, framework), framework), row.args
+    )
+    arrays = []
+    map_natives(arrays.append, args)
+
+    def program(*xs):
+        given = iter(xs)
+        return run_row(row, map_natives(lambda _: next(given), args))
+
+    return program, arrays
+
+
 def weighted_sum(fn, arrays, places, framework):
     """One number that depends on every element of the results, as a function of some arrays."""
 
@@ -365,16 +373,7 @@ def check_like_the_backend(name, framework):
     # JAX has no 64-bit types here; the others show in float64 what is not rounding.
     wide = framework != "jax" and "float64" in row.dtypes
     dtype = "float64" if wide else "float32" if "float32" in row.dtypes else row.dtypes[0]
-    args = map_arrays(
-        lambda x: trellis.to_backend(narrowed(x, dtype, framework), framework), row.args
-    )
-    arrays = []
-    map_natives(arrays.append, args)
-
-    def program(*xs):
-        given = iter(xs)
-        return run_row(row, map_natives(lambda _: next(given), args))
-
+    program, arrays = as_program(row, dtype, framework)
     graph = trellis.trace(program, *arrays)
     if not list(values_in(graph.outputs)):
         return ""
@@ -455,16 +454,7 @@ def check_read_back(name, framework):
     row = ROWS[name]
     dtype = "float32" if "float32" in row.dtypes else row.dtypes[0]
     with trellis.using_backend(framework):
-        args = map_arrays(
-            lambda x: trellis.to_backend(narrowed(x, dtype, framework), framework), row.args
-        )
-        arrays = []
-        map_natives(arrays.append, args)
-
-        def program(*xs):
-            given = iter(xs)
-            return run_row(row, map_natives(lambda _: next(given), args))
-
+        program, arrays = as_program(row, dtype, framework)
         graph = trellis.trace(program, *arrays)
         if not arrays or not list(values_in(graph.outputs)):
             return False

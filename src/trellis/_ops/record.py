@@ -85,7 +85,7 @@ class Op:
     def way(self, framework: str) -> Way:
         """The way of a framework; BY_HAND for one that is not in the table."""
         if framework == "jax" and self.jax == AS_NUMPY:
-            return self.numpy and _with_jax(self.numpy)
+            return self.numpy and with_jax(self.numpy)
         found: Way = getattr(self, framework) if framework in FRAMEWORKS else BY_HAND
         return found
 
@@ -123,8 +123,9 @@ def called(way: Way) -> str | None:
     return f"{MODULES.get(short, short)}.{rest}" if is_call else None
 
 
-def _with_jax(way: str) -> str:
-    return way.replace("np.", "jnp.").replace("scipy.special.", "jax.scipy.special.")
+def with_jax(text: str) -> str:
+    """Code of NumPy as code of jax.numpy."""
+    return text.replace("np.", "jnp.").replace("scipy.special.", "jax.scipy.special.")
 
 
 def composed(

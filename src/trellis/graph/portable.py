@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._core.dispatch import module_of
+from .._ops.record import with_jax
 
 
 class Portable(NamedTuple):
@@ -34,29 +35,33 @@ class Portable(NamedTuple):
 @cache
 def functions_of(framework: str) -> Portable:
     """The portable functions of a backend; neither it nor its framework is imported."""
+    texts = _texts(framework)
+    if framework == "jax":  # as in the op table: NumPy's, with jax.numpy
+        texts = {name: with_jax(text) for name, text in _texts("numpy").items()} | texts
+    nodes = {name: ast.parse(text).body[0] for name, text in texts.items()}
+    return Portable(
+        texts,
+        {name: _parameters(node) for name, node in nodes.items()},
+        {
+            name: tuple(sorted((_mentioned(node) & set(texts)) - {name}))
+            for name, node in nodes.items()
+        },
+    )
+
+
+def _texts(framework: str) -> dict[str, str]:
     spec = find_spec(module_of(framework))
     assert spec is not None and spec.submodule_search_locations, "a backend is a package"
     text = Path(spec.submodule_search_locations[0], "_portable.py").read_text("utf-8")
     found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    names = {node.name for node in found}
-    return Portable(
-        {node.name: ast.get_source_segment(text, node) or "" for node in found},
-        {
-            node.name: frozenset(
-                [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-            )
-            for node in found
-        },
-        {
-            node.name: tuple(
-                sorted(
-                    {
-                        x.id
-                        for x in ast.walk(node)
-                        if isinstance(x, ast.Name) and x.id in names and x.id != node.name
-                    }
-                )
-            )
-            for node in found
-        },
-    )
+    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
+
+
+def _parameters(function: ast.stmt) -> frozenset[str]:
+    assert isinstance(function, ast.FunctionDef)
+    form = function.args
+    return frozenset([x.arg for x in (*form.posonlyargs, *form.args, *form.kwonlyargs)])
+
+
+def _mentioned(function: ast.stmt) -> set[str]:
+    return {x.id for x in ast.walk(function) if isinstance(x, ast.Name)}

@@ -1,6 +1,6 @@
 """Functions of JAX alone, on arrays that are already promoted. They are kernels of this backend,
 and ejected source contains their text where an operation needs more than one line. They do not use
-Trellis.
+Trellis. Functions that are NumPy's with jax.numpy are not written again here.
 """
 # mypy: ignore-errors
 
@@ -93,77 +93,11 @@ def clip(x, min, max):
     return x
 
 
-def layer_norm(x, weight, bias, *, axes, epsilon):
-    mean = jnp.mean(x, axis=axes, keepdims=True)
-    variance = jnp.var(x, axis=axes, keepdims=True)
-    y = (x - mean) / jnp.sqrt(variance + epsilon)
-    shape = tuple([n if i in axes else 1 for i, n in enumerate(x.shape)])
-    y = y if weight is None else y * jnp.reshape(weight, shape)
-    return y if bias is None else y + jnp.reshape(bias, shape)
-
-
-def attention_weights(query, key, mask, *, scale, is_causal):
-    logits = (query * scale) @ jnp.swapaxes(key, -1, -2)
-    if is_causal:
-        logits = jnp.where(jnp.tri(*logits.shape[-2:], dtype=bool), logits, -jnp.inf)
-    if mask is not None and mask.dtype == bool:
-        logits = jnp.where(mask, logits, -jnp.inf)
-    elif mask is not None:
-        logits = logits + mask
-    # A row whose keys are all masked is zero.
-    top = jnp.max(logits, axis=-1, keepdims=True)
-    weights = jnp.exp(logits - jnp.where(jnp.isfinite(top), top, 0))
-    total = jnp.sum(weights, axis=-1, keepdims=True)
-    return (weights / jnp.where(total == 0, 1, total)).astype(query.dtype)
-
-
-def attention(query, key, value, mask, *, scale, is_causal):
-    weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
-    return (weights @ value).astype(value.dtype)
-
-
-def linear(x, weight, bias):
-    y = x @ weight.T
-    return y if bias is None else y + bias
-
-
 def class_losses(logits, targets, *, axis, reduction):
     places = jnp.expand_dims(targets, axis)
     losses = -jnp.take_along_axis(jax.nn.log_softmax(logits, axis=axis), places, axis=axis)
     losses = jnp.squeeze(losses, axis=axis)
     return losses if reduction == "none" else getattr(losses, reduction)()
-
-
-def topk(x, k, *, axis, largest):
-    order = jnp.argsort(-x if largest else x, axis=axis, stable=True)
-    best = jnp.take(order, jnp.arange(k), axis=axis)
-    return jnp.take_along_axis(x, best, axis=axis), best
-
-
-def argsort(x, *, axis, descending):
-    if not descending:
-        return jnp.argsort(x, axis=axis, stable=True)
-    # Equal elements keep their order.
-    backwards = jnp.flip(jnp.argsort(jnp.flip(x, axis=axis), axis=axis, stable=True), axis=axis)
-    return x.shape[axis] - 1 - backwards
-
-
-def sort(x, *, axis, descending):
-    y = jnp.sort(x, axis=axis)
-    return jnp.flip(y, axis=axis) if descending else y
-
-
-def solve(x1, x2):
-    if x2.ndim == 1:
-        return jnp.linalg.solve(x1, x2[:, None])[..., 0]
-    return jnp.linalg.solve(x1, x2)
-
-
-def sliding_window(x, window, *, axis, step):
-    count = (x.shape[axis] - window) // step + 1
-    places = jnp.arange(count)[:, None] * step + jnp.arange(window)
-    axis = axis % x.ndim
-    return jnp.moveaxis(jnp.take(x, places, axis=axis), axis + 1, -1)
 
 
 def max_pool(x, *, window, strides, padding, dilations, channel_first, indices):

@@ -10,20 +10,9 @@ import jax.numpy as jnp
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..._ops import record
 from ..._ops.elementwise import OPS
 from ..._ops.making import functions_in, made, plainly
-from ..._ops.record import (
-    COMPARISON,
-    EQUALITY,
-    FLOAT_PAIR,
-    FLOATS,
-    LIKE,
-    LOGICAL,
-    ORDERED,
-    PART,
-    PROMOTED,
-    QUESTION,
-)
 from . import _complex, _portable
 from ._promotion import (
     are_complex,
@@ -114,16 +103,16 @@ globals().update(
         {"jnp": jnp, "jax": jax},
         _KERNELS,
         {
-            FLOATS: _of_floats,
-            LIKE: plainly,
-            QUESTION: plainly,
-            PART: plainly,
-            PROMOTED: _promoting,
-            EQUALITY: _promoting,
-            ORDERED: _ordering,
-            COMPARISON: _ordering,
-            FLOAT_PAIR: _promoting_floats,
-            LOGICAL: _of_truths,
+            record.FLOATS: _of_floats,
+            record.LIKE: plainly,
+            record.QUESTION: plainly,
+            record.PART: plainly,
+            record.PROMOTED: _promoting,
+            record.EQUALITY: _promoting,
+            record.ORDERED: _ordering,
+            record.COMPARISON: _ordering,
+            record.FLOAT_PAIR: _promoting_floats,
+            record.LOGICAL: _of_truths,
         },
     )
 )

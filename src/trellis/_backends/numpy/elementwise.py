@@ -14,19 +14,9 @@ import scipy.special
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..._ops import record
 from ..._ops.elementwise import OPS
 from ..._ops.making import functions_in, made, plainly
-from ..._ops.record import (
-    COMPARISON,
-    EQUALITY,
-    FLOAT_PAIR,
-    FLOATS,
-    LIKE,
-    LOGICAL,
-    ORDERED,
-    PROMOTED,
-    QUESTION,
-)
 from . import _portable
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
@@ -112,15 +102,15 @@ globals().update(
         {"np": np, "scipy": scipy},
         functions_in(_portable),
         {
-            FLOATS: _of_floats,
-            LIKE: plainly,
-            QUESTION: plainly,
-            PROMOTED: _promoting,
-            EQUALITY: _promoting,
-            ORDERED: _ordering,
-            COMPARISON: _ordering,
-            FLOAT_PAIR: _promoting_floats,
-            LOGICAL: _of_truths,
+            record.FLOATS: _of_floats,
+            record.LIKE: plainly,
+            record.QUESTION: plainly,
+            record.PROMOTED: _promoting,
+            record.EQUALITY: _promoting,
+            record.ORDERED: _ordering,
+            record.COMPARISON: _ordering,
+            record.FLOAT_PAIR: _promoting_floats,
+            record.LOGICAL: _of_truths,
         },
     )
 )

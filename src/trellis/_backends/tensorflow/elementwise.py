@@ -8,19 +8,9 @@ import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
-from ..._ops import TABLE
+from ..._ops import TABLE, record
 from ..._ops.elementwise import OPS
 from ..._ops.making import Wrap, functions_in, made, plainly
-from ..._ops.record import (
-    COMPARISON,
-    EQUALITY,
-    FLOAT_PAIR,
-    FLOATS,
-    LIKE,
-    LOGICAL,
-    PROMOTED,
-    QUESTION,
-)
 from . import _portable
 from ._helpers import (
     COMPLEX,
@@ -109,14 +99,14 @@ globals().update(
         {"tf": tf},
         functions_in(_portable),
         {
-            LIKE: plainly,
-            QUESTION: plainly,
-            FLOATS: _of_floats,
-            PROMOTED: _of_pairs(pair),
-            EQUALITY: _of_pairs(pair),
-            COMPARISON: _of_pairs(_ordered_pair),
-            FLOAT_PAIR: _of_pairs(floating_pair),
-            LOGICAL: _of_pairs(_bools),
+            record.LIKE: plainly,
+            record.QUESTION: plainly,
+            record.FLOATS: _of_floats,
+            record.PROMOTED: _of_pairs(pair),
+            record.EQUALITY: _of_pairs(pair),
+            record.COMPARISON: _of_pairs(_ordered_pair),
+            record.FLOAT_PAIR: _of_pairs(floating_pair),
+            record.LOGICAL: _of_pairs(_bools),
         },
     )
 )

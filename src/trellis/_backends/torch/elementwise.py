@@ -9,21 +9,9 @@ from torch import tanh as torch_tanh
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
-from ..._ops import TABLE
+from ..._ops import TABLE, record
 from ..._ops.elementwise import OPS
 from ..._ops.making import functions_in, made, plainly
-from ..._ops.record import (
-    COMPARISON,
-    EQUALITY,
-    FLOAT_PAIR,
-    FLOATS,
-    LIKE,
-    LOGICAL,
-    ORDERED,
-    PART,
-    PROMOTED,
-    QUESTION,
-)
 from . import _portable
 from ._helpers import (
     COMPLEX,
@@ -251,16 +239,16 @@ globals().update(
         {"torch": torch},
         functions_in(_portable),
         {
-            FLOATS: _of_floats,
-            LIKE: _unary,
-            QUESTION: plainly,
-            PART: plainly,
-            PROMOTED: _promoting,
-            EQUALITY: lambda name, fn: _comparison(name, fn, fn),
-            COMPARISON: lambda name, fn: _comparison(name, fn, _compared(fn)),
-            ORDERED: lambda name, fn: _tensors_only(name, fn, _extremum(fn)),
-            FLOAT_PAIR: _floating,
-            LOGICAL: _logical,
+            record.FLOATS: _of_floats,
+            record.LIKE: _unary,
+            record.QUESTION: plainly,
+            record.PART: plainly,
+            record.PROMOTED: _promoting,
+            record.EQUALITY: lambda name, fn: _comparison(name, fn, fn),
+            record.COMPARISON: lambda name, fn: _comparison(name, fn, _compared(fn)),
+            record.ORDERED: lambda name, fn: _tensors_only(name, fn, _extremum(fn)),
+            record.FLOAT_PAIR: _floating,
+            record.LOGICAL: _logical,
         },
     )
 )

@@ -3,17 +3,8 @@
 from typing import Any
 
 from ..._core.typing import Scalar
-from ..._ops.record import (
-    COMPARISON,
-    EQUALITY,
-    FLOAT_PAIR,
-    FLOATS,
-    LIKE,
-    LOGICAL,
-    ORDERED,
-    PROMOTED,
-    Op,
-)
+from ..._ops import record
+from ..._ops.record import Op
 from ...graph import Value
 from ..rules import Rule
 from .builder import Operand, Tensor, TorchBuilder
@@ -57,10 +48,10 @@ def _logical(op: Op) -> Rule:
 
 
 _RULES = {
-    **dict.fromkeys((FLOATS, LIKE), _of_one),
-    **dict.fromkeys((PROMOTED, ORDERED, FLOAT_PAIR), _of_two),
-    **dict.fromkeys((EQUALITY, COMPARISON), _comparing),
-    LOGICAL: _logical,
+    **dict.fromkeys((record.FLOATS, record.LIKE), _of_one),
+    **dict.fromkeys((record.PROMOTED, record.ORDERED, record.FLOAT_PAIR), _of_two),
+    **dict.fromkeys((record.EQUALITY, record.COMPARISON), _comparing),
+    record.LOGICAL: _logical,
 }
 rule.add_named("torch", "aten.{}", _named)
 
