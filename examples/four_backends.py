@@ -12,20 +12,13 @@ import trellis
 from trellis import nn
 
 
-def train(backend, steps):
+def train(backend, steps=200):
     x = np.linspace(-2, 2, 64, dtype="float32").reshape(-1, 1)
     x, y = trellis.to_backend((x, np.sin(3 * x)), backend)
 
     with trellis.using_backend(backend):  # new variables and keys: there is no array yet to decide
         trellis.seed(0)
-        model = nn.Sequential(
-            nn.Linear(1, 32),
-            nn.Tanh(),
-            nn.Dropout(0.05),
-            nn.Linear(32, 32),
-            nn.Tanh(),
-            nn.Linear(32, 1),
-        )
+        model = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Dropout(0.05), nn.Linear(32, 1))
         key = trellis.random.key(1)
     optimizer = trellis.optim.Adam(lr=0.01)
 

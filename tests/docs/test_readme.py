@@ -115,3 +115,9 @@ def test_links_lead_somewhere():
 
 def test_it_is_short():
     assert len(README.splitlines()) <= 130
+
+
+def test_the_example_is_the_program():
+    program = README.partition("```python\n")[2].partition("```")[0]
+    example = (ROOT / "examples" / "four_backends.py").read_text(encoding="utf-8")
+    assert program.partition("def train")[2].strip() in example

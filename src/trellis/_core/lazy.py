@@ -2,8 +2,8 @@
 
 `trellis.__getattr__` finds them. In a module with a `__getattr__`, Python looks up every name more
 slowly: 13 ns more for each `trellis.exp(x)`. So it is removed once all functions and classes of
-    `trellis` itself are defined, that is after `trellis.nn` is imported. Packages that are not
-    imported by then are replaced by modules that import themselves.
+`trellis` itself are defined, that is after `trellis.nn` is imported. Packages that are not imported
+by then are replaced by modules that import themselves.
 """
 
 import sys
