@@ -38,8 +38,8 @@ SMOOTH = [
 ]
 STEPS = ("ceil", "floor", "round", "sign", "trunc", "floor_divide", "truncate_divide")
 # Derivatives at corners in which two frameworks differ: their own formulas overflow beside 1e30
-# (hypot, logaddexp), there is no limit (atan2 and pow at 0, infinity over infinity, the two sides of
-# a pole), or ties of infinities are shared or not.
+# (hypot, logaddexp), there is no limit (atan2 and pow at 0, infinity over infinity, the sides of a
+# pole), or ties of infinities are shared or not.
 DIFFERENT = {
     "jax": ("divide", "hypot", "logaddexp", "pow", "rsqrt"),
     "torch": ("atan2", "copysign", "logaddexp", "pow", "remainder"),
