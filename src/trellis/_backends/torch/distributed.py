@@ -1,6 +1,7 @@
 """Many processes with torch: torch.distributed, with gloo on CPUs and NCCL on CUDA."""
 
 import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -83,6 +84,7 @@ class Engine:
         NCCL would wait for them: then the process just ends.
         """
         if getattr(sys, "last_value", None) is None:
+            gc.collect()  # modules of DDP and FSDP in reference cycles hold groups of their own
             self.close()
 
     def close(self) -> None:
