@@ -51,7 +51,14 @@ class Page:
         self.driver.get("about:blank")
         self.driver.get(address)
         self.wait("return document.documentElement.dataset.ready === 'true'")
-        # Rows are drawn again when the first layout has told how many are in sight.
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait for the frames in which the grid draws its rows again.
+
+        That is after the first layout and after a scroll, which a click may cause: an element
+        that was found before is gone then.
+        """
         self.driver.execute_async_script(
             "const done = arguments[0];"
             "requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -64,13 +71,22 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def find(self, selector: str) -> WebElement:
+        self.settle()
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def all(self, selector: str) -> list[WebElement]:
+        self.settle()
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def texts(self, selector: str) -> list[str]:
+        """What each element shows, read in one step: none can go between."""
+        return self.js(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.innerText.trim())",
+            selector,
+        )
+
     def text(self, selector: str) -> str:
-        return self.find(selector).text
+        return self.texts(selector)[0]
 
     def rows(self) -> list[str]:
         """The names of the tests in sight."""
@@ -81,6 +97,7 @@ class Page:
 
     def cell(self, test: str, backend: str) -> WebElement:
         """The cell of a test and a backend; both must be in sight."""
+        self.settle()
         return self.js(
             "const row = [...document.querySelectorAll('#grid-body .row:not(.module)')]"
             ".find(r => r.querySelector('.text').textContent === arguments[0]);"

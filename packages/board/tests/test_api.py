@@ -11,16 +11,20 @@ import time
 
 import pytest
 import uvicorn
+from sqlalchemy import text
 from starlette.testclient import TestClient
 
 import trellis_board.server as server_module
 from trellis_board.client import Client
+from trellis_board.commands import main
+from trellis_board.queries import find_project
 from trellis_board.recording import project_id
 from trellis_board.records import Result
 from trellis_board.server import make_app
+from trellis_board.settings import save
 from trellis_board.tokens import create_token, list_tokens, revoke_token
 
-from .helpers import count, free_port, latest_cells, make_part, outcomes
+from .helpers import EVIL, count, free_port, latest_cells, make_part, outcomes
 
 URL = "/api/v1/projects/mine/parts"
 
@@ -82,7 +86,6 @@ def test_tokens_that_do_not_count_change_nothing(store, client):
         {"link": "javascript:alert(1)"},
         {"results": [{"module": "m", "test": "t", "backend": "b", "outcome": "green"}]},
         {"results": [{"module": "m", "test": "t\x00", "backend": "b", "outcome": "success"}]},
-        {"results": [{"module": "m", "test": "\ud800", "backend": "b", "outcome": "success"}]},
         {"results": [{"module": "m", "test": "t" * 1001, "backend": "b", "outcome": "success"}]},
     ],
 )
@@ -93,6 +96,15 @@ def test_a_body_that_does_not_fit_is_refused_whole(store, client, change):
     assert answer.status_code == 422
     assert answer.json()["detail"]
     assert count(store).runs == 0
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[" * 10_000, b"1" * 10_000, b'{"run": "\\ud800"}']
+)
+def test_a_body_that_is_no_json_is_refused(store, client, content):
+    answer = client.post(URL, content=content, headers=bearer(token_for(store)))
+    assert answer.status_code == 400
+    assert "not JSON" in answer.json()["detail"]
 
 
 def test_the_commit_of_a_run_cannot_change(store, client):
@@ -322,7 +334,7 @@ def test_an_open_board_asks_readers_for_no_token(store):
     post = ("post", "/api/v1/projects/{project}/parts")
     assert protected(read_openly=True) == {post}
     assert post in protected(read_openly=False)
-    assert len(protected(read_openly=False)) == 6
+    assert len(protected(read_openly=False)) == 8
 
 
 def test_other_branches_can_be_read(store, client):
@@ -382,3 +394,54 @@ def test_a_large_part_without_a_right_says_why_it_was_not_taken(store, served):
     with pytest.raises(RuntimeError, match=r"answered 401|is BOARD_TOKEN a valid token"):
         client.record(part)
     assert count(store).runs == 0
+
+
+def test_health_and_head(store, client):
+    store.for_project("mine").record(make_part(tanh__numpy="success"))
+    answer = client.get("/health")
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "ok"
+    for path in ("/health", "/p/mine/", "/p/mine/data/overview.json", "/api/v1/projects"):
+        whole, head = client.get(path), client.head(path)
+        assert head.status_code == whole.status_code == 200
+        assert head.content == b""
+        assert head.headers["content-type"] == whole.headers["content-type"]
+    assert client.head("/p/gone/data/overview.json").status_code == 404
+    with store.writing() as connection:
+        connection.execute(text("DROP TABLE board_schema"))
+        connection.execute(text("CREATE VIEW board_schema AS SELECT 1 / 0 AS no_version"))
+    assert client.get("/health").status_code == 503
+
+
+def test_the_front_page_of_an_organisation(store, client, tmp_path):
+    store.for_project("one").record(
+        make_part("1", started=1.0, tanh__numpy="success", tanh__torch="failure")
+    )
+    assert client.get("/", follow_redirects=False).headers["location"] == "p/one/"
+    store.for_project("two").record(make_part("1", tanh__numpy="success", tanh__torch="success"))
+    with store.writing() as connection:
+        for name, text_ in (("one", f"title = {json.dumps(EVIL)}"), ("two", "target = 100")):
+            save(connection, find_project(connection, name), text_)
+    for run, outcome in (("2", "success"), ("3", "success")):
+        part = make_part(run, started=float(run), tanh__numpy="success", tanh__torch=outcome)
+        store.for_project("one").record(part)
+    page = client.get("/").text
+    assert EVIL not in page
+    assert 'href="p/one/"' in page
+    assert "<strong>100%</strong> 1 of 1" in page
+    assert '<span class="met">target 100%</span>' in page
+    assert "from 0% to 100% in 3 runs" in page
+    assert "d ago at c0ffee3" in page
+    assert client.get("/front.css").status_code == 200
+    out = str(tmp_path / "site")
+    assert main(["html", "--all", "--store", store.engine.url.database, "--out", out]) == 0
+    written = (tmp_path / "site" / "index.html").read_text()
+    assert 'href="p/two/index.html"' in written
+    assert (tmp_path / "site" / "p" / "two" / "index.html").exists()
+    assert "one" not in client_of_private(store).get("/").text, (
+        "names of private boards are not told"
+    )
+
+
+def client_of_private(store):
+    return TestClient(make_app(store, read_openly=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from trellis_board import refs
 from trellis_board.branches import default_branch
 from trellis_board.diff import compare, kind_of_change
 from trellis_board.diff_text import as_markdown, as_text
@@ -11,7 +12,7 @@ from trellis_board.queries import UnknownNameError, find_project
 from trellis_board.records import Part, Result
 from trellis_board.refs import NothingBeforeError, resolve, resolve_base
 
-from .helpers import make_part
+from .helpers import DAY, make_part
 
 
 @pytest.fixture
@@ -58,22 +59,23 @@ def changes(store, base="1", head="2"):
 def test_every_kind_of_change(two_runs):
     found = changes(two_runs)
     assert {(c.test.removeprefix("test_"), c.kind) for c in found.changes} == {
-        ("breaks", "newly failing"),
-        ("new", "newly failing"),
+        ("breaks", "new failure"),
+        ("new", "new failure"),
+        ("stays", "already red"),
         ("hollows", "newly hollow"),
-        ("heals", "newly passing"),
+        ("heals", "fixed"),
         ("fills", "newly passing"),
         ("fresh", "newly passing"),
         ("skips", "newly skipped"),
-        ("goes", "no longer run"),
+        ("goes", "not run"),
     }
     regressions = {c.test.removeprefix("test_") for c in found.regressions}
-    assert regressions == {"breaks", "new", "hollows"}
+    assert regressions == {"breaks", "new"}
 
 
 def test_less_bad_is_no_regression():
     assert kind_of_change("failure", "hollow") == "newly hollow"
-    assert kind_of_change("failure", "error") is None
+    assert kind_of_change("failure", "error") == "already red"
     assert kind_of_change(None, "skipped") is None
 
 
@@ -92,16 +94,17 @@ def test_clearly_slower_cells_are_told(store):
 
 def test_told_as_text(two_runs):
     told = as_text(changes(two_runs))
-    assert "newly failing (2)" in told
+    assert "new failure (2)" in told
+    assert "not run (1): ops 1" in told
     assert "ops::test_breaks [x]  success → error" in told
-    assert told.endswith("3 regressions")
+    assert told.endswith("2 regressions")
 
 
 def test_told_as_a_comment(two_runs):
     told = as_markdown(changes(two_runs))
-    assert told.startswith("### Board: 3 regressions\n")
-    assert "<details open><summary>🔴 newly failing: 2</summary>" in told
-    assert "| <code>ops::test_breaks</code> | <code>x</code> | success → error |" in told
+    assert told.startswith("### Board: 2 regressions\n")
+    assert "<details open><summary>🔴 new failure: 2</summary>" in told
+    assert "| <code>ops&#58;&#58;test_breaks</code> | `x` | success → error |" in told
 
 
 def test_a_comment_carries_no_foreign_markup(store):
@@ -110,7 +113,7 @@ def test_a_comment_carries_no_foreign_markup(store):
     store.for_project("p").record(Part("2", "a", 2.0, results=results))
     told = as_markdown(changes(store))
     assert "<img" not in told
-    assert "t[&lt;img src=x&gt;&#124;b]" in told
+    assert "t&#91;&#60;img src&#61;x&#62;&#124;b&#93;" in told
 
 
 def test_runs_have_many_names(store):
@@ -150,7 +153,8 @@ def test_of_one_commit_the_newest_result_counts(store):
         Part("3", "a", 3.0, commit="bbbb2222", results=[Result("m", "t", "x", "success")])
     )
     assert changes(store, "aaaa1111", "bbbb2222").changes == []
-    assert [c.kind for c in changes(store, "1", "2").changes] == ["newly failing"]
+    # Green and red on one commit: that is no fault of the commit.
+    assert [c.kind for c in changes(store, "1", "2").changes] == ["flaky"]
 
 
 def test_a_base_is_older_than_its_head(store):
@@ -183,3 +187,36 @@ def test_a_pull_request_never_becomes_the_default_branch(store):
     project.record(Part("3", "a", 3.0, branch="merge/8/x"))
     with store.reading() as connection:
         assert default_branch(connection, find_project(connection, None)) == "trunk"
+
+
+def test_an_age_or_a_release_as_base(store, monkeypatch):
+    project = store.for_project("p")
+    now = 100 * DAY
+    for name, days, branch in (("old", 30, "main"), ("week", 8, "main"), ("v1.2", 5, "v1.2")):
+        project.record(Part(name, "a", now - days * DAY, commit=name * 8, branch=branch))
+    project.record(Part("head", "a", now, commit="c" * 40, branch="main"))
+
+    def base_of(ref):
+        with store.reading() as connection:
+            id = find_project(connection, None)
+            head = resolve(connection, id, "head")
+            return [run.name for run in resolve_base(connection, id, ref, head, ask_git=False)]
+
+    assert base_of("7d") == base_of("1w") == ["week"]
+    assert base_of("200h") == ["old"], "the newest run that is at least as old"
+    assert base_of("release:1.2") == ["v1.2"]
+    with pytest.raises(NothingBeforeError, match="no run 31d before 'head'"):
+        base_of("31d")
+    with pytest.raises(UnknownNameError, match=r"no tag '1\.3' or 'v1\.3'"):
+        base_of("release:1.3")
+
+
+def test_a_release_without_a_run_is_told(store, monkeypatch):
+    store.for_project("p").record(Part("1", "a", 1.0, commit="c" * 40, branch="main"))
+    monkeypatch.setattr(refs, "_ask_git", {"refs/tags/v1.2": "d" * 40}.get)
+    with store.reading() as connection:
+        id = find_project(connection, None)
+        with pytest.raises(UnknownNameError, match="commit dddddddddd, and this store has no run"):
+            resolve(connection, id, "release:1.2")
+        monkeypatch.setattr(refs, "_ask_git", {"refs/tags/v1.2": "c" * 40}.get)
+        assert [run.name for run in resolve(connection, id, "release:1.2")] == ["1"]

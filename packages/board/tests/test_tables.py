@@ -6,7 +6,7 @@ import pytest
 
 from trellis_board.queries import find_project
 from trellis_board.records import Part, Result
-from trellis_board.table_files import export_tables, file_name, import_table, write_tables
+from trellis_board.table_files import export_tables, file_names, import_table, write_tables
 from trellis_board.tables import Cell, Table, TableError, read_table, write_table
 
 from .conftest import HERE
@@ -110,13 +110,18 @@ def test_files_stay_in_their_folder(tmp_path):
     written = write_tables(tables, tmp_path / "out")
     assert [path.name for path in written] == ["up.md", "tests.core.test_x.md"]
     assert all(path.parent == tmp_path / "out" for path in written)
-    with pytest.raises(ValueError, match="two modules"):
-        write_tables({"a/b": Table(["a"]), "a.b": Table(["a"])}, tmp_path / "out")
+    alike = {"a/b": Table(["a"]), "a.b": Table(["a"]), "A.b": Table(["a"])}
+    written = write_tables(alike, tmp_path / "alike")
+    assert len({path.name.lower() for path in written}) == 3
+    assert written[0].name == "a.b.md"
 
 
-@pytest.mark.parametrize("name", ["", "..", "/", "\x00", "a" * 999])
-def test_any_name_gives_a_file_name(name):
-    made = file_name(name)
-    assert 0 < len(made) <= 150
+@pytest.mark.parametrize(
+    "name", ["", "..", "/", "\x00", "\ud800", "a" * 999, "é" * 150, "💥" * 999]
+)
+def test_any_name_gives_a_file_name(name, tmp_path):
+    made = file_names([name])[name]
+    assert 0 < len(made.encode()) <= 160
+    (tmp_path / f"backend.{made}.svg").touch()
     assert not set(made) & set("/\\\x00")
     assert made not in (".", "..")

@@ -202,8 +202,8 @@ DIED = {
     ("test_before", "torch"): "success",
     ("test_dies", "numpy"): "success",
     ("test_dies", "torch"): "error",
-    ("test_after", "numpy"): "skipped",
-    ("test_after", "torch"): "skipped",
+    ("test_after", "numpy"): "died",
+    ("test_after", "torch"): "died",
 }
 
 
@@ -222,12 +222,10 @@ def test_a_session_that_dies_is_recorded_by_the_next(torture, how):
     assert "had died: recorded 6 cells of it" in run(torture, *arguments).stdout
     assert not list(store.parent.glob("b.sqlite-run-*"))
     cells = latest_cells(store)
-    assert {cell: cells[cell].outcome for cell in DIED} == DIED
+    # What was not run keeps the results of the run before.
+    kept = {cell: "success" if found == "died" else found for cell, found in DIED.items()}
+    assert {cell: cells[cell].outcome for cell in DIED} == kept
     assert "pytest died while this test ran" in cells["test_dies", "torch"].message
-    reason = cells["test_after", "torch"].message
-    assert reason.startswith(
-        "not run: pytest died before in checking/test_dies.py::test_dies[torch]"
-    )
 
 
 def test_a_command_records_a_dead_session_too(torture, capsys):
@@ -237,6 +235,15 @@ def test_a_command_records_a_dead_session_too(torture, capsys):
     assert main(["markdown", "--store", str(torture / "b.sqlite")]) == 0
     assert "had died" in capsys.readouterr().err
     assert outcomes(torture / "b.sqlite") == DIED
+    cell = latest_cells(torture / "b.sqlite")["test_after", "torch"]
+    assert cell.message.startswith(
+        "not run: pytest died before in checking/test_dies.py::test_dies[torch]"
+    )
+    # They are part of what the share is a share of.
+    assert main(["html", "--store", str(torture / "b.sqlite"), "--out", str(torture / "p")]) == 0
+    assert "3 / 6" in (torture / "p" / "badges" / "all.svg").read_text()
+    assert main(["runs", "--store", str(torture / "b.sqlite")]) == 0
+    assert "died at 66 %" in capsys.readouterr().out
 
 
 def test_a_controller_that_dies_is_recorded_too(torture):
@@ -253,7 +260,7 @@ def test_a_controller_that_dies_is_recorded_too(torture):
     found = outcomes(torture / "b.sqlite")
     assert found["test_before", "torch"] == "success"
     assert found["test_dies", "numpy"] == "error"
-    assert found["test_after", "torch"] == "skipped"
+    assert found["test_after", "torch"] == "died"
 
 
 def test_an_internal_error_is_a_death(torture):

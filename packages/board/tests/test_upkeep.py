@@ -9,9 +9,12 @@ import pytest
 from sqlalchemy import select
 
 from trellis_board import schema
+from trellis_board.commands import main
 from trellis_board.queries import UnknownNameError, find_project, runs
 from trellis_board.records import BrokenModule
+from trellis_board.settings import read_settings, save
 from trellis_board.store import Store
+from trellis_board.tokens import create_token, find_token
 from trellis_board.upkeep import backup, compact, delete_runs, old_runs
 
 from .helpers import count, make_part, outcomes
@@ -117,11 +120,39 @@ def test_a_backup_overwrites_nothing(store, tmp_path):
     assert (tmp_path / "there").read_text() == "mine"
 
 
-def test_postgresql_has_its_own_backup(postgres, tmp_path):
-    store = Store.open(postgres)
-    with pytest.raises(ValueError, match="pg_dump"):
-        backup(store, tmp_path / "copy")
-    store.close()
+def test_a_backup_of_either_database_is_restored_whole(any_store, address, tmp_path):
+    for run, outcome in (("1", "success"), ("2", "failure")):
+        any_store.for_project("p").record(make_part(run, started=float(run), tanh__numpy=outcome))
+    with any_store.writing() as connection:
+        project = find_project(connection, "p")
+        save(connection, project, 'title = "Mine"')
+        token = create_token(connection, project, "write")
+    copy, restored = tmp_path / "copy.sqlite", tmp_path / "restored.sqlite"
+    assert main(["backup", str(copy), "--store", address]) == 0
+    assert main(["restore", str(copy), "--store", str(restored)]) == 0
+    for store in (Store.open(copy), Store.open(restored)):
+        assert outcomes(store) == {("test_tanh", "numpy"): "failure"}
+        with store.reading() as connection:
+            assert read_settings(connection, find_project(connection, "p")).title == "Mine"
+            assert find_token(connection, token).project == "p"
+            assert len(list(connection.execute(select(schema.tally)))) == 2
+        store.close()
+    # Into the database it came from, which is empty again; and then it goes on counting.
+    with any_store.writing() as connection:
+        for table in reversed(schema.metadata.sorted_tables):
+            connection.execute(table.delete())
+    assert main(["restore", str(copy), "--store", address]) == 0
+    any_store.for_project("p").record(make_part("3", started=3.0, tanh__numpy="success"))
+    assert outcomes(any_store) == {("test_tanh", "numpy"): "success"}
+    assert count(any_store).runs == 3
+
+
+def test_a_backup_is_not_restored_over_results(store, tmp_path, capsys):
+    store.for_project("p").record(make_part(tanh__numpy="success"))
+    copy = tmp_path / "copy.sqlite"
+    backup(store, copy)
+    assert main(["restore", str(copy), "--store", store.engine.url.database]) == 2
+    assert "the store is not empty" in capsys.readouterr().err
 
 
 def test_room_is_given_back(store, tmp_path):

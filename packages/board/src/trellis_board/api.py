@@ -6,14 +6,28 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from .api_models import CellOut, ChangeOut, DiffOut, PartIn, Problem, Recorded, RunOut
+from .api_models import (
+    CellOut,
+    ChangeOut,
+    DiffOut,
+    NotReadableError,
+    Problem,
+    Recorded,
+    RowOut,
+    RunOut,
+    ScoreOut,
+    part_schema,
+    read_part,
+)
 from .branches import board_of
 from .diff import compare
-from .page_data import HISTORY_DEPTH, safe_link
+from .page_data import HISTORY_DEPTH
 from .queries import (
     CellResult,
     RunInfo,
@@ -27,9 +41,13 @@ from .queries import (
     project_names,
     runs,
 )
+from .questions import QuestionError
 from .recording import PROJECT_PATTERN
 from .refs import resolve, resolve_base
+from .rows import board_rows, joint_score, matching_rows
+from .settings import read_settings
 from .store import Store
+from .texts import safe_link
 from .tokens import TokenInfo, find_token
 
 __all__ = ["Access", "api_router"]
@@ -46,6 +64,9 @@ _BUSY: dict[int | str, dict[str, Any]] = {
 }
 _UNKNOWN: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No such project, run or commit"},
+}
+_NO_QUESTION: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "A text that is no question"},
 }
 _NOT_ALLOWED: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "No token, or one that is wrong or revoked"},
@@ -126,12 +147,29 @@ def api_router(store: Store, access: Access) -> APIRouter:
             },
             413: {"model": Problem, "description": "Too large"},
         },
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {"application/json": {"schema": part_schema()}},
+            }
+        },
     )
     def record_part(
-        project: ProjectName, part: PartIn, bearer: Credentials = write_token
+        project: ProjectName,
+        body: Annotated[bytes, Depends(_whole_body)],
+        bearer: Credentials = write_token,
     ) -> Recorded:
         """Record one part of a run, whole or not at all; a named shard replaces itself."""
         access.may_write(project, bearer)
+        # The body is read here, in a thread: FastAPI would read it where all requests wait.
+        try:
+            part = read_part(body)
+        except NotReadableError as error:
+            raise HTTPException(400, str(error)) from error
+        except ValidationError as error:
+            raise RequestValidationError(
+                error.errors(include_input=False, include_url=False, include_context=False)
+            ) from error
         try:
             store.for_project(project).record(part.to_part())
         except ValueError as error:
@@ -176,6 +214,44 @@ def api_router(store: Store, access: Access) -> APIRouter:
             ]
 
         return _plain(read(project, bearer, answer))
+
+    @router.get("/projects/{project}/rows", responses=to_read | _NO_QUESTION)
+    def list_rows(
+        project: ProjectName,
+        q: Annotated[str, Query(max_length=1000)] = "",
+        branch: Filter = None,
+        bearer: Credentials = read_token,
+    ) -> list[RowOut]:
+        """The rows that a question asks for, such as ``torch:failure and jax:success``."""
+
+        def answer(connection: Connection, id: int) -> list[RowOut]:
+            return [
+                RowOut(
+                    module=row.module,
+                    test=row.test,
+                    group=row.group,
+                    cells={column: cell.outcome for column, cell in row.cells.items()},  # type: ignore[misc]
+                    never=sorted(row.never),
+                )
+                for row in matching_rows(connection, id, q, branch)
+            ]
+
+        try:
+            return read(project, bearer, answer)
+        except QuestionError as error:
+            raise HTTPException(400, str(error)) from error
+
+    @router.get("/projects/{project}/score", responses=to_read)
+    def joint(
+        project: ProjectName, branch: Filter = None, bearer: Credentials = read_token
+    ) -> ScoreOut:
+        """The joint score: tests that are green on all backends."""
+
+        def answer(connection: Connection, id: int) -> ScoreOut:
+            green, of = joint_score(board_rows(connection, id, branch))
+            return ScoreOut(green=green, of=of, target=read_settings(connection, id).target)
+
+        return read(project, bearer, answer)
 
     @router.get("/projects/{project}/history", responses=to_read, response_model=list[CellOut])
     def cell_history(
@@ -232,6 +308,10 @@ def api_router(store: Store, access: Access) -> APIRouter:
         return read(project, bearer, answer)
 
     return router
+
+
+async def _whole_body(request: Request) -> bytes:
+    return await request.body()
 
 
 def _nobody() -> None:

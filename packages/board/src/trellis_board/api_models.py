@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    model_validator,
+)
+from pydantic_core import from_json
 
+from .clean import LINK, MESSAGE, NAME, SHORT, TIME
 from .outcomes import OUTCOMES
 from .records import Part
 
-__all__ = ["CellOut", "ChangeOut", "DiffOut", "PartIn", "Problem", "Recorded", "RunOut"]
+__all__ = [
+    "CellOut",
+    "ChangeOut",
+    "DiffOut",
+    "NotReadableError",
+    "PartIn",
+    "Problem",
+    "Recorded",
+    "RowOut",
+    "RunOut",
+    "ScoreOut",
+    "part_schema",
+    "read_part",
+]
+
+_MOST_RESULTS = 200_000
+_MOST_VERSIONS = 200
+# Ten values a result, and then some; what is packed well has many more, and all in memory.
+_MOST_VALUES = 15 * _MOST_RESULTS
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def _storable(text: str) -> str:
@@ -28,24 +58,40 @@ def _number(value: object) -> object:
     return value
 
 
+def _few_keys(value: object) -> object:
+    """Refuse a long table as a whole: each of its entries would be an error of its own."""
+    if isinstance(value, dict) and len(value) > _MOST_VERSIONS:
+        raise ValueError(f"{len(value)} entries; expected {_MOST_VERSIONS} at most")
+    return value
+
+
 _Storable = AfterValidator(_storable)
 _TEXT = r"^[^\x00]*$"  # PostgreSQL takes no NUL
-Name = Annotated[str, Field(min_length=1, max_length=1000, pattern=_TEXT), _Storable]
-ShortName = Annotated[str, Field(min_length=1, max_length=200, pattern=_TEXT), _Storable]
-Short = Annotated[str, Field(max_length=200, pattern=_TEXT), _Storable]
-Message = Annotated[str, Field(max_length=30_000, pattern=_TEXT), _Storable]
+Name = Annotated[str, Field(min_length=1, max_length=NAME, pattern=_TEXT), _Storable]
+ShortName = Annotated[str, Field(min_length=1, max_length=SHORT, pattern=_TEXT), _Storable]
+Short = Annotated[str, Field(max_length=SHORT, pattern=_TEXT), _Storable]
+Message = Annotated[str, Field(max_length=MESSAGE, pattern=_TEXT), _Storable]
 # ASCII without quotes and angles: other languages disagree with Python about what a space is.
-Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[!#-;=?-~]+$")]
+Link = Annotated[str, Field(max_length=LINK, pattern=r"^https?://[!#-;=?-~]+$")]
 _Number = BeforeValidator(_number)
-Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False), _Number]
+_FewKeys = BeforeValidator(_few_keys)
+Time = Annotated[float, Field(ge=0, le=TIME, allow_inf_nan=False), _Number]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False), _Number]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1), _Number]
-OutcomeName = Literal["success", "skipped", "xfailed", "hollow", "failure", "error"]
+OutcomeName = Literal["success", "skipped", "xfailed", "hollow", "died", "failure", "error"]
 assert OutcomeName.__args__ == tuple(OUTCOMES)  # type: ignore[attr-defined]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_more_keys_than_fields(cls, value: Any) -> Any:
+        # Each unknown key would be an error of its own, and a body has room for millions.
+        if isinstance(value, dict) and len(value) > len(cls.model_fields):
+            raise ValueError(f"{len(value)} keys; expected some of {', '.join(cls.model_fields)}")
+        return value
 
 
 class ResultIn(_Strict):
@@ -68,7 +114,7 @@ class BrokenModuleIn(_Strict):
 
     module: Name
     message: Message = ""
-    backends: Annotated[list[Short], Field(max_length=1000)] = []
+    backends: Annotated[list[Short], Field(max_length=1000), FailFast()] = []
 
 
 class PartIn(_Strict):
@@ -82,13 +128,47 @@ class PartIn(_Strict):
     link: Link | None = None
     python: Short | None = None
     platform: Short | None = None
-    versions: Annotated[dict[str, Short], Field(max_length=200)] = {}
-    results: Annotated[list[ResultIn], Field(max_length=200_000)] = []
-    broken: Annotated[list[BrokenModuleIn], Field(max_length=1000)] = []
+    versions: Annotated[dict[Short, Short], Field(max_length=_MOST_VERSIONS), _FewKeys] = {}
+    # The first entry that does not fit is enough to refuse all.
+    results: Annotated[list[ResultIn], Field(max_length=_MOST_RESULTS), FailFast()] = []
+    broken: Annotated[list[BrokenModuleIn], Field(max_length=1000), FailFast()] = []
 
     def to_part(self) -> Part:
         """The record this describes."""
         return Part.from_json(self.model_dump())
+
+
+class NotReadableError(ValueError):
+    """A body that is no JSON, or has more values than a part can."""
+
+
+def read_part(body: bytes) -> PartIn:
+    """The part in a posted body; this can take a second, so it has no place in an event loop."""
+    values = _TEXTS.sub(b"", body)
+    if sum(map(values.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise NotReadableError(f"the body has more than {_MOST_VALUES} values; send smaller parts")
+    try:
+        document = from_json(body)
+    except ValueError as error:
+        raise NotReadableError(f"the body is not JSON: {error}") from error
+    return PartIn.model_validate(document)
+
+
+def part_schema() -> dict[str, Any]:
+    """What `read_part` takes, as a JSON schema without references."""
+    schema = PartIn.model_json_schema()
+    definitions = schema.pop("$defs")
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, list):
+            return [whole(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            return whole(definitions[value["$ref"].rpartition("/")[2]])
+        return {key: whole(each) for key, each in value.items()}
+
+    return {key: whole(value) for key, value in schema.items()}
 
 
 class Recorded(BaseModel):
@@ -123,6 +203,24 @@ class CellOut(BaseModel):
     run: str
     commit: str | None
     link: str | None
+
+
+class RowOut(BaseModel):
+    """One row of a board, and the outcomes of its cells."""
+
+    module: str
+    test: str
+    group: str | None
+    cells: dict[str, OutcomeName]
+    never: list[str]
+
+
+class ScoreOut(BaseModel):
+    """Rows that are green on all backends, out of those that ran on two or more."""
+
+    green: int
+    of: int
+    target: float | None
 
 
 class ChangeOut(BaseModel):

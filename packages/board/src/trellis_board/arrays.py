@@ -7,10 +7,12 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
+from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-__all__ = ["KNOWN_BACKENDS", "backend_of", "backends_in", "holds", "holds_openly"]
+__all__ = ["backend_of", "backends_in", "declare", "family_of", "holds", "holds_openly"]
 
 # Root module of an array type -> the backend it belongs to. A backend that is absent here (a
 # device, a database, "any") has no arrays we would recognise.
@@ -29,7 +31,15 @@ _BACKEND_OF_ROOT = {
     "sparse": "sparse",
     "ndonnx": "ndonnx",
 }
-KNOWN_BACKENDS = frozenset(_BACKEND_OF_ROOT.values())
+# What backends are called besides.
+_ALIASES = {
+    "np": "numpy",
+    "pytorch": "torch",
+    "tf": "tensorflow",
+    "jnp": "jax",
+    "strict": "array_api_strict",
+    "paddlepaddle": "paddle",
+}
 
 _MAX_LEAVES = 64
 _OPAQUE = (
@@ -38,6 +48,33 @@ _OPAQUE = (
 )
 _NEVER_ARRAYS = frozenset({str, int, float, bool, type(None)})
 _backend_by_type: dict[type, str | None] = {}
+
+
+def declare(names: Mapping[str, str]) -> None:
+    """Say which package the arrays of a backend are from: ``{"mine": "torch"}``.
+
+    The package of a backend that nobody knows is taken for a new one: its types are its arrays.
+    """
+    for backend, package in names.items():
+        family = _BACKEND_OF_ROOT.setdefault(package, package)
+        _ALIASES[backend.lower()] = family
+    _backend_by_type.clear()
+    family_of.cache_clear()
+
+
+@cache
+def family_of(backend: str) -> str | None:
+    """The backend whose arrays a column is about: "torch-cpu" and "pytorch 2.6" are torch.
+
+    >>> family_of("torch-cpu"), family_of("tf"), family_of("sqlite") is None
+    ('torch', 'tensorflow', True)
+    """
+    name = backend.lower()
+    for word in (name, re.split(r"[^a-z0-9_]", name, maxsplit=1)[0], re.split(r"\W|_", name)[0]):
+        family = _ALIASES.get(word, word)
+        if family in _BACKEND_OF_ROOT.values():
+            return family
+    return None
 
 
 def backend_of(value: object) -> str | None:

@@ -15,19 +15,22 @@ from sqlalchemy import Connection
 from .layout import lay_out, score
 from .outcomes import OUTCOMES, is_red
 from .queries import backend_names, modules, states
+from .rows import board_rows, joint_score
 from .settings import read_settings
-from .table_files import file_name
+from .table_files import file_names
+from .texts import as_xml, on_one_line
 
 __all__ = ["all_badges", "badge"]
 
 _GREY = "#6b7280"
+_LONGEST_LABEL = 100
 _NARROW = set("fijlrt.,:;|!'()[] /-")
 _WIDE = set("mwMW@%")
 
 
 def all_badges(connection: Connection, project: int, project_name: str) -> dict[str, str]:
-    """All badges of a project by file name: ``all.svg``, and one each ``backend.*.svg``,
-    ``group.*.svg`` and ``module.*.svg``."""
+    """All badges of a project by file name: ``all.svg``, ``joint.svg`` where there are rows on two
+    backends, and one each ``backend.*.svg``, ``group.*.svg`` and ``module.*.svg``."""
     settings = read_settings(connection, project)
     layout = lay_out(backend_names(connection, project), settings)
     every_module = modules(connection, project)
@@ -47,14 +50,21 @@ def all_badges(connection: Connection, project: int, project_name: str) -> dict[
         if place := places.get(test):
             by_group[place[0]].append(outcome)
     made = {"all.svg": _summary(settings.title or project_name, whole)}
+    green, of = joint_score(board_rows(connection, project))
+    if of:
+        colour = OUTCOMES["success" if green == of else "hollow"].colour
+        made["joint.svg"] = badge("all backends", f"{green} / {of}", colour)
     backends = backend_names(connection, project)
+    files = file_names(backends.values())
     for id, outcomes in by_backend.items():
-        made[f"backend.{file_name(backends[id])}.svg"] = _summary(layout.columns[id], outcomes)
+        made[f"backend.{files[backends[id]]}.svg"] = _summary(layout.columns[id], outcomes)
+    files = file_names(group.name for group in settings.groups)
     for index, outcomes in by_group.items():
         name = settings.groups[index].name
-        made[f"group.{file_name(name)}.svg"] = _summary(name, outcomes)
+        made[f"group.{files[name]}.svg"] = _summary(name, outcomes)
+    files = file_names(by_module)
     for name, outcomes in by_module.items():
-        made[f"module.{file_name(name)}.svg"] = _summary(name, outcomes)
+        made[f"module.{files[name]}.svg"] = _summary(name, outcomes)
     return made
 
 
@@ -69,6 +79,9 @@ def _summary(label: str, outcomes: Iterable[str]) -> str:
 
 def badge(label: str, value: str, colour: str) -> str:
     """A flat badge of two fields, with a text for screen readers."""
+    label, value = on_one_line(as_xml(label)), on_one_line(as_xml(value))
+    if len(label) > _LONGEST_LABEL:
+        label = f"{label[: _LONGEST_LABEL - 1]}…"
     left, right = _width(label) + 16, _width(value) + 16
     width = left + right
     label, value = escape(label), escape(value)

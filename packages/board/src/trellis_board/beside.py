@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from .outcomes import severity
 from .table_files import export_tables
 from .tables import Cell, Table
+from .texts import as_code, as_markdown
 
 __all__ = ["side_by_side", "tables_like"]
 
@@ -19,6 +20,7 @@ _MARKS = {
     "skipped": "⚪",
     "xfailed": "🟡",
     "hollow": "🟠",
+    "died": "🟣",
     "failure": "❌",
     "error": "💥",
 }
@@ -56,8 +58,9 @@ def side_by_side(
     lines: list[str] = []
     cells = green = 0
     for module, table in theirs.items():
-        header = "| test | " + " | ".join(table.columns) + " |"
-        lines += ["", f"## {module}", "", header, "|:--|" + ":--|" * len(table.columns)]
+        header = "| test | " + " | ".join(map(as_markdown, table.columns)) + " |"
+        dashes = "|:--|" + ":--|" * len(table.columns)
+        lines += ["", f"## {as_markdown(module)}", "", header, dashes]
         for test, row in table.rows.items():
             steps = []
             for backend in table.columns:
@@ -65,7 +68,7 @@ def side_by_side(
                 cells += 1
                 green += after is not None and after.outcome == "success"
                 steps.append(f"{_shown(row.get(backend))} → {_shown(after)}")
-            lines.append(f"| `{test}` | {' | '.join(steps)} |")
+            lines.append(f"| {as_code(test)} | {' | '.join(steps)} |")
     intro = [
         f"# {right_name} compared with {left_name}",
         "",

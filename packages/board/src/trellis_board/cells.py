@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from enum import Enum
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import pytest
 from _pytest.compat import NOTSET
 
+from .arrays import family_of
 from .columns import PLAIN
 from .records import Cell
 
@@ -30,6 +31,8 @@ __all__ = [
 
 # Node id of a test function -> the argument names of each of its parametrizations, in their order.
 _parametrizations: dict[str, list[tuple[str, ...]]] = {}
+# Node id of a test function -> all its calls, also those that are not selected.
+_calls: dict[str, list[Any]] = {}
 
 
 def remember_parametrizations() -> None:
@@ -46,6 +49,8 @@ def remember_parametrizations() -> None:
         groups = vars(self).setdefault("_board_parametrizations", [])
         groups.append(tuple(name.strip() for name in names if name.strip()))
         _parametrizations[self.definition.nodeid] = groups
+        _calls[self.definition.nodeid] = self._calls
+        _ranks.cache_clear()
 
     pytest.Metafunc.parametrize = noting  # type: ignore[method-assign]
 
@@ -80,7 +85,10 @@ def _without_backend(
     ids = list(callspec._idlist)
     params = callspec.params
     parent = item.parent.nodeid if item.parent is not None else ""
-    groups = _parametrizations.get(f"{parent}::{getattr(item, 'originalname', '')}", [])
+    function = f"{parent}::{getattr(item, 'originalname', '')}"
+    groups = _parametrizations.get(function, [])
+    if argument is not None and len(_families(params[argument])) > 1:
+        argument = None  # a test of several backends at once has none of its own
     if argument is not None and (argument,) in groups and len(groups) == len(ids):
         # So it is for nearly all: the backend has an id of its own.
         place = groups.index((argument,))
@@ -97,7 +105,7 @@ def _without_backend(
     own_place: int | None = None
     if argument is not None and params[argument] is not NOTSET:
         number = f"{argument}{callspec.indices[argument]}"  # what pytest calls a nameless object
-        backend = backend_name(params[argument]) or number
+        backend = _name_of_call(callspec, argument)
         for index, group in enumerate(groups):
             if group == (argument,):
                 own_place = index
@@ -105,6 +113,7 @@ def _without_backend(
             elif argument in group:
                 ids[index] = without_word(ids[index], backend)
                 empty[index] = not ids[index]
+                ids[index] = _renumbered(ids[index], function, index, argument, callspec)
         if not groups:
             ids = [without_word("-".join(ids), backend)]
     rest = [
@@ -113,6 +122,71 @@ def _without_backend(
         if id and index != own_place and not (groups and empty[index])
     ]
     return backend, rest
+
+
+def _name_of_call(callspec: Any, argument: str) -> str:
+    value = callspec.params[argument]
+    found = _families(value)
+    if len(found) == 1:
+        return next(iter(found))
+    return backend_name(value) or f"{argument}{callspec.indices[argument]}"
+
+
+def _families(value: Any, depth: int = 3) -> set[str]:
+    """The known backends that are named inside of a list or tuple."""
+    if not isinstance(value, (tuple, list)) or not depth:
+        return set()
+    found: set[str] = set()
+    for each in value[:8]:
+        family = family_of(backend_name(each))
+        found |= _families(each, depth - 1) | ({family} if family else set())
+    return found
+
+
+def _renumbered(id: str, function: str, index: int, argument: str, callspec: Any) -> str:
+    """An id with its numbers counted within one backend.
+
+    pytest numbers values without a name through the whole list of a parametrization. If the backend
+    is in that list too, ``sum-args0`` of one backend and ``sum-args7`` of the next are one row.
+    """
+    numbered = [
+        name
+        for name in _parametrizations[function][index]
+        if name != argument and _has_number(id, name, callspec)
+    ]
+    if not numbered:
+        return id
+    blank, place = _without_numbers(id, numbered, callspec), callspec.indices[argument]
+    key = (_name_of_call(callspec, argument), blank)
+    rank = _ranks(function, index, argument, tuple(numbered)).get(key, [place]).index(place)
+    for name in numbered:
+        id = re.sub(rf"(^|-){name}{callspec.indices[name]}(?=-|$)", rf"\g<1>{name}{rank}", id)
+    return id
+
+
+@cache
+def _ranks(
+    function: str, index: int, argument: str, numbered: tuple[str, ...]
+) -> dict[tuple[str, str], list[int]]:
+    """For each backend, and each id without its numbers, the places that it has in the list."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for call in _calls[function]:
+        backend = _name_of_call(call, argument)
+        id = _without_numbers(without_word(call._idlist[index], backend), numbered, call)
+        known = places.setdefault((backend, id), [])
+        if call.indices[argument] not in known[-1:]:
+            known.append(call.indices[argument])
+    return {key: list(dict.fromkeys(found)) for key, found in places.items()}
+
+
+def _has_number(id: str, name: str, call: Any) -> bool:
+    return f"-{name}{call.indices[name]}-" in f"-{id}-"
+
+
+def _without_numbers(id: str, numbered: Collection[str], call: Any) -> str:
+    for name in numbered:
+        id = re.sub(rf"(^|-){name}{call.indices[name]}(?=-|$)", rf"\g<1>{name}", id)
+    return id
 
 
 def cell_from_node_id(node_id: str, backends: Collection[str]) -> Cell:

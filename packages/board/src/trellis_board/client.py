@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
+from email.message import Message
+from typing import IO
 
+from .clean import clean
 from .records import Part
 
-__all__ = ["Client"]
+__all__ = ["Client", "opener"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Client:
 
     def record(self, part: Part) -> None:
         """Post `part`; an answer other than success raises and says what the server said."""
+        part = clean(part)
         project = urllib.parse.quote(self.project, safe="")
         request = urllib.request.Request(
             f"{self.address.rstrip('/')}/api/v1/projects/{project}/parts",
@@ -46,12 +51,12 @@ class Client:
             method="POST",
         )
         try:
-            with urllib.request.urlopen(request, timeout=120):
-                return
+            with opener("board server").open(request, timeout=120) as answer:
+                status, said = answer.status, answer.read(_LONGEST_ANSWER)
         except urllib.error.HTTPError as error:
-            said = error.read(2000).decode(errors="replace")
-            raise RuntimeError(f"the server answered {error.code}: {said}") from error
-        except (urllib.error.URLError, ConnectionError) as error:
+            told = error.read(2000).decode(errors="replace")
+            raise RuntimeError(f"the server answered {error.code}: {told}") from error
+        except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, ConnectionResetError | BrokenPipeError):
                 # A server does not wait for the rest of a large part that it will not take.
@@ -60,3 +65,45 @@ class Client:
                     f"BOARD_TOKEN a valid token that may write to project {self.project!r}?"
                 ) from error
             raise RuntimeError(f"cannot reach {self.address}: {reason}") from error
+        if status != 201 or not _says_recorded(said, part):
+            raise RuntimeError(
+                f"{self.address} answered {status}, but not that the part was recorded; is it the "
+                "address of a board server?"
+            )
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """What is sent is for the address that the user gave, and for no other."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Message,
+        newurl: str,
+    ) -> None:
+        raise RuntimeError(
+            f"the server answered {code} and wants what was sent, a token perhaps, to go to "
+            f"{newurl[:200]!r} instead; if that is the {self.what}, write this address"
+        )
+
+
+def opener(what: str) -> urllib.request.OpenerDirector:
+    """Opens addresses of a server of this kind, and follows no redirect."""
+    return urllib.request.build_opener(_NoRedirects(what))
+
+
+_LONGEST_ANSWER = 10_000
+
+
+def _says_recorded(said: bytes, part: Part) -> bool:
+    try:
+        answer = json.loads(said)
+    except (ValueError, RecursionError):
+        return False
+    return answer == {"run": part.run, "shard": part.shard, "cells": len(part.results)}

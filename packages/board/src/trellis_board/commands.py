@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUMMARY", "add_arguments", "main", "run"]
 
+_LARGEST_FILE = 256_000_000
 SUMMARY = "the conformance board: which behaviour works on which backend"
 
 
@@ -34,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         added.add_argument(
             "--store",
             default=store,
-            required=store is None,
+            # A search runs tests; a store only spares it those commits that it knows.
+            required=store is None and name != "bisect",
             help="an SQLite file or a postgresql:// URL (or set BOARD_STORE)",
         )
         added.add_argument("--project", help="the project, where the store has several")
@@ -55,11 +57,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     new = command("html", "write the web page as a folder")
     new.add_argument("--out", type=Path, required=True, help="the folder")
+    new.add_argument("--all", action="store_true", help="all projects, with a front page")
 
     new = command("diff", "say what changed; exit 1 on a regression")
-    new.add_argument("--base", required=True, help="a run, commit, branch, tag or 'previous'")
+    new.add_argument(
+        "--base",
+        required=True,
+        help="a run, commit, branch, tag, 'previous', an age as 7d, or release:1.2",
+    )
     new.add_argument("--head", default="newest", help="the same; the newest run if not given")
     new.add_argument("--markdown", action="store_true", help="as a pull-request comment")
+    new.add_argument("--issue", action="store_true", help="as an issue: title, empty line, body")
+    new.add_argument("--webhook", metavar="URL", help="tell this address, if something broke")
+
+    new = command("bisect", "find the commit, or the version of a package, that broke a cell")
+    new.add_argument("cell", metavar="CELL", help="'MODULE::TEST @ BACKEND'")
+    new.add_argument("--commits", metavar="GOOD..BAD", help="in fresh work trees of this checkout")
+    new.add_argument(
+        "--package",
+        nargs=2,
+        metavar=("NAME", "GOOD..BAD"),
+        help="in fresh environments, as: jax 0.6..0.10",
+    )
+    new.add_argument(
+        "--install",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="what pip installs beside the package; default: this folder and trellis-board",
+    )
+    new.add_argument("--command", help="what runs the test; default: pytest on its module")
+    new.add_argument("--skip", action="append", default=[], metavar="CANDIDATE")
+    new.add_argument("--state", type=Path, default=Path(".board-bisect.json"))
 
     new = command("beside", "compare the tables of another project with this one")
     new.add_argument("--other", required=True, help="the project whose tables give the rows")
@@ -74,6 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--read", choices=("open", "token"), default="open", help="who may read")
     new.add_argument("--most-bytes", type=int, default=64_000_000, help="largest body taken")
     new.add_argument("--rate", type=int, default=600, help="requests a minute per client")
+    new.add_argument("--connections", type=int, default=500, help="open connections at a time")
 
     new = command("token", "create, list or revoke tokens of the HTTP API")
     new.add_argument("action", choices=("create", "list", "revoke"))
@@ -100,12 +130,19 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
     try:
         merged = arguments.files if arguments.board_command == "merge" else []
-        for address in (arguments.store, *merged):
+        for address in filter(None, (arguments.store, *merged)):
             _recover(address)
         return (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
-        print(f"trellis-board {arguments.board_command}: {error}", file=sys.stderr)
+        print(f"trellis-board {arguments.board_command}: {_told(error)}", file=sys.stderr)
         return 2
+
+
+def _told(error: Exception) -> str:
+    """What an error says. It may quote a file, which must not drive the terminal."""
+    from .texts import on_one_line
+
+    return "\n".join(map(on_one_line, str(error).splitlines()))
 
 
 def _recover(address: str) -> None:
@@ -128,6 +165,7 @@ def _markdown(arguments: argparse.Namespace) -> int:
     from .store import Store
     from .table_files import export_tables, write_tables
     from .tables import write_table
+    from .texts import as_markdown
 
     with Store.open(arguments.store, create=False).reading() as connection:
         project = find_project(connection, arguments.project)
@@ -140,7 +178,9 @@ def _markdown(arguments: argparse.Namespace) -> int:
     elif arguments.module in tables:
         sys.stdout.write(write_table(tables[arguments.module]))
     else:
-        print("\n\n".join(f"## {name}\n\n{write_table(t)}" for name, t in tables.items()))
+        print(
+            "\n\n".join(f"## {as_markdown(name)}\n\n{write_table(t)}" for name, t in tables.items())
+        )
     return 0
 
 
@@ -158,7 +198,7 @@ def _import(arguments: argparse.Namespace) -> int:
             continue
         module = arguments.module or file.stem
         # Bytes, not text mode: that would change the ends of lines.
-        text = file.read_bytes().decode("utf-8")
+        text = _content(file).decode("utf-8")
         cells = import_table(store, arguments.project or "default", module, text, at)
         print(f"{file}: {cells} cells of {module}")
     return 0
@@ -172,7 +212,7 @@ def _import_junit(arguments: argparse.Namespace, store: Store, file: Path, at: f
         raise ValueError(f"{file}: JUnit XML does not name its backend; say --backend NAME")
     env, here = os.environ, Path.cwd()
     part = read_junit(
-        file.read_bytes(),
+        _content(file),
         backend=arguments.backend,
         run=arguments.run or environment.run_id(env),
         # The same file again replaces itself.
@@ -185,23 +225,40 @@ def _import_junit(arguments: argparse.Namespace, store: Store, file: Path, at: f
     return len(part.results)
 
 
+def _content(file: Path) -> bytes:
+    """The bytes of a file; a device or a pipe has no end, and a table of this size has no use."""
+    if not file.is_file():
+        raise ValueError(f"{file} is no file; expected a Markdown table or JUnit XML")
+    if file.stat().st_size > _LARGEST_FILE:
+        raise ValueError(
+            f"{file} has {file.stat().st_size} bytes; expected {_LARGEST_FILE} at most"
+        )
+    return file.read_bytes()
+
+
 def _html(arguments: argparse.Namespace) -> int:
     from .queries import find_project
-    from .static_page import write_page
+    from .static_page import write_all, write_page
     from .store import Store
 
     with Store.open(arguments.store, create=False).reading() as connection:
-        project = find_project(connection, arguments.project)
-        files = write_page(connection, project, arguments.out)
+        if arguments.all:
+            files = write_all(connection, arguments.out)
+        else:
+            files = write_page(
+                connection, find_project(connection, arguments.project), arguments.out
+            )
     print(f"{files} files written; open {arguments.out / 'index.html'}")
     return 0
 
 
 def _diff(arguments: argparse.Namespace) -> int:
+    from .alerts import issue_text, notify
     from .diff import compare
     from .diff_text import as_markdown, as_text
-    from .queries import find_project
+    from .queries import find_project, project_names
     from .refs import NothingBeforeError, resolve, resolve_base
+    from .settings import read_settings
     from .store import Store
 
     with Store.open(arguments.store, create=False).reading() as connection:
@@ -213,8 +270,58 @@ def _diff(arguments: argparse.Namespace) -> int:
             print(f"{'### Board: ' if arguments.markdown else ''}nothing to compare yet: {error}")
             return 0
         found = compare(connection, project, base, head)
-    print(as_markdown(found) if arguments.markdown else as_text(found))
+        name = next(name for name, id in project_names(connection).items() if id == project)
+        link = read_settings(connection, project).url
+    if arguments.issue:
+        print(issue_text(found, name))
+    else:
+        print(as_markdown(found) if arguments.markdown else as_text(found))
+    if arguments.webhook and found.regressions:
+        notify(arguments.webhook, found, name, link)
     return 1 if found.regressions else 0
+
+
+def _bisect(arguments: argparse.Namespace) -> int:
+    from . import bisect
+    from .texts import on_one_line
+
+    cell = bisect.Cell.parse(arguments.cell)
+    if bool(arguments.commits) == bool(arguments.package):
+        raise ValueError("what to search? --commits GOOD..BAD or --package NAME GOOD..BAD")
+    root = Path.cwd()
+    if arguments.commits:
+        span, kind = arguments.commits, "commit"
+        candidates = bisect.commits_between(root, span)
+        outcome_of = bisect.in_commit(root, cell, arguments.command)
+    else:
+        package, span = arguments.package
+        kind = f"version of {package}"
+        candidates = bisect.versions_between(package, span)
+        wanted = arguments.install or [".", f"trellis-board=={__version__}", "pytest"]
+        outcome_of = bisect.in_version(root, cell, arguments.command, package, wanted)
+    skipped = [c for c in candidates if any(c.startswith(skip) for skip in arguments.skip)]
+    candidates = [c for c in candidates if c not in skipped]
+    if not candidates:
+        raise ValueError(f"there is no {kind} in {span}")
+    question = {"cell": arguments.cell, "kind": kind, "span": span}
+    known = bisect.read_state(arguments.state, question)
+    if arguments.commits and arguments.store:
+        known |= bisect.recorded(arguments.store, arguments.project, cell)
+
+    def remembered(candidate: str) -> str:
+        known[candidate] = outcome_of(candidate)
+        bisect.write_state(arguments.state, question, known)
+        return known[candidate]
+
+    def tell(line: str) -> None:
+        print(on_one_line(line), flush=True)
+
+    search = bisect.Search(candidates, dict(known), tell)
+    found = search.run(remembered)
+    arguments.state.unlink(missing_ok=True)
+    good = f"{found.last_good} is green" if found.last_good else "what came before was not tried"
+    tell(f"the first {kind} that is red: {found.first_bad} ({good}; {found.runs} runs)")
+    return 0
 
 
 def _beside(arguments: argparse.Namespace) -> int:
@@ -242,6 +349,7 @@ def _beside(arguments: argparse.Namespace) -> int:
 def _serve(arguments: argparse.Namespace) -> int:
     import uvicorn
 
+    from .connections import bounded_protocol
     from .server import make_app
     from .store import Store
 
@@ -251,7 +359,14 @@ def _serve(arguments: argparse.Namespace) -> int:
         most_bytes=arguments.most_bytes,
         requests_per_minute=arguments.rate,
     )
-    uvicorn.run(app, host=arguments.host, port=arguments.port, server_header=False)
+    uvicorn.run(
+        app,
+        host=arguments.host,
+        port=arguments.port,
+        server_header=False,
+        http=bounded_protocol(arguments.connections),
+        ws="none",
+    )
     return 0
 
 
@@ -259,6 +374,7 @@ def _token(arguments: argparse.Namespace) -> int:
     from . import tokens
     from .recording import project_id
     from .store import Store
+    from .texts import on_one_line
 
     store = Store.open(arguments.store)
     if arguments.action == "create":
@@ -270,7 +386,8 @@ def _token(arguments: argparse.Namespace) -> int:
         with store.reading() as connection:
             for token in tokens.list_tokens(connection):
                 state = "revoked" if token.revoked else "valid"
-                print(f"{token.id}  {token.project}  {token.scope}  {state}  {token.label}")
+                label = on_one_line(token.label)
+                print(f"{token.id}  {token.project}  {token.scope}  {state}  {label}")
     elif arguments.id is None:
         raise ValueError("which token? `trellis-board token list` shows their numbers")
     else:
@@ -294,6 +411,7 @@ _COMMANDS = {
     "import": _import,
     "html": _html,
     "diff": _diff,
+    "bisect": _bisect,
     "beside": _beside,
     "serve": _serve,
     "token": _token,

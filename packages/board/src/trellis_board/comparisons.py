@@ -19,16 +19,16 @@ The pytest plugin wraps each test in `recording`. A pass is trusted when
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from types import FrameType
 
-from .arrays import KNOWN_BACKENDS, backends_in, holds, holds_openly
+from .arrays import backends_in, family_of, holds, holds_openly
+from .callers import is_of_a_test
 
-__all__ = ["Tally", "asserted", "converted", "note", "recording"]
+__all__ = ["Tally", "asserted", "called", "converted", "note", "recording"]
 
 _MAX_FRAMES = 12
 
@@ -42,11 +42,15 @@ NOTHING_COMPARED = (
 class Tally:
     """What one test compared so far, for a cell of the backend called `backend`."""
 
-    __slots__ = ("count", "evidence", "family", "looked", "seen")
+    __slots__ = ("calls", "count", "evidence", "family", "foreign", "looked", "seen")
 
     def __init__(self, backend: str) -> None:
         self.family = family_of(backend)
         self.count = 0
+        self.calls: Counter[str] = Counter()
+        """The comparison functions that were called, by name; the rest of `count` are asserts."""
+        self.foreign: Counter[str] = Counter()
+        """Comparisons that the library made for itself, and where."""
         self.seen: frozenset[str] = frozenset()
         self.evidence = False
         self.looked = False
@@ -54,6 +58,9 @@ class Tally:
     def add(self, operands: tuple[object, ...], frame: FrameType | None) -> None:
         """Count one comparison of `operands`, made by the code in `frame`."""
         self.count += 1
+        if self.family is None and not self.looked:
+            self.looked = True
+            self.seen = frozenset(backends_in(operands))
         if self.evidence or self.family is None:
             return
         self.seen |= backends_in(operands)
@@ -62,29 +69,31 @@ class Tally:
         if self.family in self.seen or _held_in_locals(frame, self.family, look):
             self.evidence = True
 
-    def why_hollow(self) -> str | None:
-        """Why a pass cannot be trusted, or None if it can."""
+    def why_hollow(self, more: Sequence[str] = ()) -> str | None:
+        """Why a pass cannot be trusted, or None if it can; `more` is known of the test's text."""
         if self.count == 0:
-            return NOTHING_COMPARED
+            found = [f"{_times(self.foreign)}: those are checks of the library's own"]
+            return "\n".join([NOTHING_COMPARED, *(found if self.foreign else []), *more])
         if self.seen and not self.evidence and self.family is not None:
             compared = ", ".join(sorted(self.seen))
             return (
                 f"passed, but compared only arrays of {compared}; "
                 f"no array of {self.family} was seen. Compare the {self.family} result itself, "
                 "or tell the board with trellis_board.comparisons.converted(result) "
-                "before converting it."
+                f"before converting it.\nCompared were: {self.told()}"
             )
         return None
 
+    def told(self) -> str:
+        """What was compared, in words."""
+        asserts = self.count - self.calls.total()
+        words = [f"{asserts} assert{'' if asserts == 1 else 's'}"] if asserts > 0 else []
+        return ", ".join([*words, *([_times(self.calls)] if self.calls else [])])
 
-@cache
-def family_of(backend: str) -> str | None:
-    """The backend whose arrays a column is about: "torch-cpu" and "torch 2.6" are torch."""
-    name = backend.lower()
-    if name in KNOWN_BACKENDS:
-        return name
-    first = re.split(r"[^a-z0-9]", name, maxsplit=1)[0]
-    return first if first in KNOWN_BACKENDS else None
+
+def _times(calls: Counter[str]) -> str:
+    shown = [f"{name}{f' ({n} times)' if n > 1 else ''}" for name, n in calls.most_common(5)]
+    return ", ".join([*shown, *(["and others"] if len(calls) > 5 else [])])
 
 
 # One global and no context variable: threads that a test starts count for that test.
@@ -116,6 +125,29 @@ def note(*operands: object, origin: object = None) -> None:
     """
     if _current is not None:
         _current.add((*operands, origin), sys._getframe(1))
+
+
+def called(name: str, *operands: object) -> None:
+    """Say that a comparison function was called; this counts if it was called for a test."""
+    tally = _current
+    if tally is None:
+        return
+    frame = sys._getframe(2)  # behind the function that was put around it
+    if is_of_a_test(frame, name):
+        tally.calls[f"{name} of {_kinds(operands)}" if operands else name] += 1
+        tally.add(operands, frame)
+    else:
+        tally.foreign[f"{name} in {frame.f_globals.get('__name__', '?')}"] += 1
+
+
+def _kinds(operands: tuple[object, ...]) -> str:
+    """The types of the first operands, with the root of their modules."""
+    kinds = []
+    for operand in operands[:2]:
+        cls = type(operand)
+        root = cls.__module__.partition(".")[0]
+        kinds.append(cls.__name__ if root == "builtins" else f"{root}.{cls.__name__}")
+    return " and ".join(dict.fromkeys(kinds))
 
 
 def asserted() -> None:

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from html import escape
 
 from .diff import KINDS, Change, Diff
 from .queries import RunInfo
+from .texts import as_code, on_one_line
+from .texts import as_markdown as as_markdown_text
 
 __all__ = ["as_markdown", "as_text"]
 
 _MARKS = {
-    "newly failing": "🔴",
+    "new failure": "🔴",
+    "flaky": "🎲",
+    "already red": "🟥",
+    "died": "🟣",
     "newly hollow": "🟠",
-    "newly skipped": "⚪",
+    "fixed": "🟢",
     "newly passing": "🟢",
+    "newly skipped": "⚪",
     "slower": "🐢",
-    "no longer run": "◌",
+    "not run": "◌",
 }
 # A comment may hold 65,536 characters; nobody reads the three-hundredth line anyway.
 _MOST_ROWS = 100
+_LONGEST_NAME = 200
+_MOST_MODULES = 8
+_IN_ONE_LINE = ("died", "not run")
 
 
 def as_text(diff: Diff) -> str:
     """The diff as lines for a terminal."""
-    lines = [f"base {_names(diff.base)}", f"head {_names(diff.head)}"]
+    lines = [on_one_line(f"{end} {_names(getattr(diff, end))}") for end in ("base", "head")]
+    lines += [on_one_line(f"run {run} died at {percent} %") for run, percent in diff.died.items()]
     for kind in KINDS:
         changes = diff.of_kind(kind)
-        if changes:
+        if changes and kind in _IN_ONE_LINE:
+            lines += ["", on_one_line(f"{kind} ({len(changes)}): {_by_module(changes)}")]
+        elif changes:
             lines += ["", f"{kind} ({len(changes)})"]
-            lines += [f"  {c.module}::{c.test} [{c.backend}]  {_step(c)}" for c in changes]
+            lines += [
+                on_one_line(f"  {c.module}::{c.test} [{c.backend}]  {_step(c)}") for c in changes
+            ]
     regressions = len(diff.regressions)
     lines += ["", f"{regressions} regression{'' if regressions == 1 else 's'}"]
     return "\n".join(lines)
@@ -42,11 +56,17 @@ def as_markdown(diff: Diff) -> str:
     lines = [
         f"### Board: {headline or 'no regression'}",
         "",
-        f"`{_names(diff.base)}` → `{_names(diff.head)}`",
+        f"{as_code(_names(diff.base))} → {as_code(_names(diff.head))}",
     ]
+    for run, percent in diff.died.items():
+        lines += ["", f"{_MARKS['died']} run {as_code(run)} died at {percent} %"]
     for kind in KINDS:
         changes = diff.of_kind(kind)
         if not changes:
+            continue
+        if kind in _IN_ONE_LINE:
+            told = as_markdown_text(_by_module(changes))
+            lines += ["", f"{_MARKS[kind]} {kind}: {len(changes)} ({told})"]
             continue
         unfolded = " open" if any(change.is_regression for change in changes) else ""
         lines += [
@@ -58,12 +78,19 @@ def as_markdown(diff: Diff) -> str:
         ]
         for change in changes[:_MOST_ROWS]:
             name = f"{change.module}::{change.test}"
-            cells = (_cell(name), _cell(change.backend), _step(change))
+            cells = (_shown(name), _shown(change.backend), _step(change))
             lines.append(f"| {' | '.join(cells)} |")
         if len(changes) > _MOST_ROWS:
             lines.append(f"| … and {len(changes) - _MOST_ROWS} more | | |")
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _by_module(changes: Sequence[Change]) -> str:
+    """How many cells of which modules: nobody reads a thousand lines about what did not run."""
+    counts = Counter(change.module for change in changes)
+    shown = [f"{module} {number}" for module, number in counts.most_common(_MOST_MODULES)]
+    return ", ".join([*shown, *(["…"] if len(counts) > _MOST_MODULES else [])])
 
 
 def _step(change: Change) -> str:
@@ -72,9 +99,9 @@ def _step(change: Change) -> str:
     return f"{change.before or 'never run'} → {change.after or 'not run'}"
 
 
-def _cell(text: str) -> str:
-    """Text in a Markdown table cell: no markup of its own, no cell boundary."""
-    return f"<code>{escape(text)}</code>".replace("|", "&#124;").replace("\n", " ")
+def _shown(name: str) -> str:
+    """A name in the cell of a table: in full, unless it is longer than anybody reads."""
+    return as_code(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…")
 
 
 def _names(runs: Sequence[RunInfo]) -> str:

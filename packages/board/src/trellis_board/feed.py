@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import datetime
-import re
 import urllib.parse
 from xml.etree import ElementTree
 
 from sqlalchemy import Connection
 
+from .rows import matching_rows
 from .settings import read_settings
+from .texts import as_xml
 from .trouble import Regressions, recent_trouble, regressions
 
 __all__ = ["atom_feed"]
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _MOST_LINES = 50
-# XML has no way to write these characters at all.
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def atom_feed(connection: Connection, project: int, project_name: str) -> str:
-    """The feed of a project. Where its page is, `url` in ``board.toml`` says; else "here"."""
+def atom_feed(connection: Connection, project: int, project_name: str, question: str = "") -> str:
+    """The feed of a project, of all rows or of those that a question asks for.
+
+    Where its page is, `url` in ``board.toml`` says; else "here".
+    """
     settings = read_settings(connection, project)
     address = settings.url or "./"
     found = regressions(connection, project, recent_trouble(connection, project))
+    if question:
+        wanted = {(row.module, row.test) for row in matching_rows(connection, project, question)}
+        kept = ((r.run, [c for c in r.changes if (c.module, c.test) in wanted]) for r in found)
+        found = [Regressions(run, changes) for run, changes in kept if changes]
     ElementTree.register_namespace("", _ATOM)
     feed = ElementTree.Element(f"{{{_ATOM}}}feed")
-    _add(feed, "title", f"{settings.title or project_name}: regressions")
-    _add(feed, "id", f"urn:trellis-board:{project_name}")
+    asked = f" ({question})" if question else ""
+    query = f"?{urllib.parse.urlencode({'q': question})}" if question else ""
+    _add(feed, "title", f"{settings.title or project_name}: regressions{asked}")
+    _add(feed, "id", f"urn:trellis-board:{project_name}{query}")
     _add(feed, "updated", _time(found[0].run.started if found else 0.0))
     author = _add(feed, "author", "")
     _add(author, "name", "trellis-board")
     _add(feed, "link", "", rel="alternate", href=address)
-    _add(feed, "link", "", rel="self", href=f"{address.rstrip('/')}/feed.xml")
+    _add(feed, "link", "", rel="self", href=f"{address.rstrip('/')}/feed.xml{query}")
     for broken in found:
         _add_entry(feed, project_name, address, broken)
     return ElementTree.tostring(feed, encoding="unicode", xml_declaration=True) + "\n"
@@ -64,8 +72,9 @@ def _add_entry(
 def _add(
     parent: ElementTree.Element, tag: str, text: str, **attributes: str
 ) -> ElementTree.Element:
-    element = ElementTree.SubElement(parent, f"{{{_ATOM}}}{tag}", attributes)
-    element.text = _NOT_IN_XML.sub("�", text) or None
+    written = {name: as_xml(value) for name, value in attributes.items()}
+    element = ElementTree.SubElement(parent, f"{{{_ATOM}}}{tag}", written)
+    element.text = as_xml(text) or None
     return element
 
 

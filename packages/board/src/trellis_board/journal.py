@@ -97,11 +97,12 @@ def recover(place: Path, record: Callable[[str, Part], None]) -> list[str]:
     for path in _left_behind(place):
         story = read(path)
         if story.part:
-            part = part_of(story)
             try:
+                part = part_of(story)
                 record(story.project, part)
             except Exception as error:
-                said.append(f"run {part.run} had died and could not be recorded: {error}; {path}")
+                run = story.part.get("run")
+                said.append(f"run {run} had died and could not be recorded: {error}; {path}")
                 continue
             said.append(f"run {part.run} had died: recorded {len(part.results)} cells of it")
         path.unlink(missing_ok=True)
@@ -138,7 +139,7 @@ class Story:
     def take(self, kind: str, *rest: Any) -> None:
         """Take one line."""
         if kind == "session":
-            self.project, self.part = rest
+            self.project, self.part = rest[0], dict(rest[1])
         elif kind == "collecting":
             self.collecting = rest[0]
         elif kind == "broken":
@@ -157,11 +158,9 @@ def read(path: Path) -> Story:
     story = Story()
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
-            try:
-                words = json.loads(line)
-            except ValueError:
-                continue
-            story.take(*words)
+            # A line that nobody wrote, or only half of it, tells nothing.
+            with contextlib.suppress(ValueError, TypeError, IndexError, RecursionError):
+                story.take(*json.loads(line))
     return story
 
 
@@ -187,7 +186,7 @@ def part_of(story: Story) -> Part:
             results.append(Result(*cell, outcome="error", message=message))
         elif node_id not in story.ended:
             message = f"not run: pytest died before{at}"
-            results.append(Result(*cell, outcome="skipped", message=message))
+            results.append(Result(*cell, outcome="died", message=message))
     return Part(
         **{**story.part, "versions": {**story.part.get("versions", {}), **story.versions}},
         results=_one_per_cell(results),

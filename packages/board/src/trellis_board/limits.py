@@ -11,13 +11,15 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 import anyio
+import anyio.to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["BodyLimit", "RateLimit", "Refused", "SafeHeaders"]
+__all__ = ["AnswerHead", "BodyLimit", "RateLimit", "Refused", "SafeHeaders"]
 
 _MOST_CLIENTS = 10_000
 _SLOWEST = 20_000  # bytes a second
 _DROPPED_BYTES = 1_000_000
+_MOST_AT_ONCE = 2
 
 
 class Refused(Exception):
@@ -28,13 +30,18 @@ class Refused(Exception):
         self.status, self.detail, self.headers = status, detail, headers
 
 
+class _GoneError(Exception):
+    """The client hung up before its body was whole."""
+
+
 class BodyLimit:
     """Takes a body only from those who may send one, while it is small enough and in time.
 
     `check` is asked before the first byte is read: it says whether the request may have a body at
     all, and raises `Refused` if its sender may not. Bodies may have `most_bytes`, packed or
     unpacked; gzip is unpacked. A body must arrive with 20 kB a second after the first `patience`
-    seconds, so that connections that send nothing end by themselves.
+    seconds, so that connections that send nothing end by themselves. Two bodies at a time are
+    unpacked and answered: what they become in memory is many times their size.
     """
 
     def __init__(
@@ -48,18 +55,27 @@ class BodyLimit:
         self.most_bytes = most_bytes
         self.check = check
         self.patience = patience
+        self._few = anyio.Semaphore(_MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
         try:
-            body = await self._read(scope, receive) if await self.check(scope) else b""
+            if not await self.check(scope):
+                await self._hand_over(b"", scope, send)
+                return
+            body = await self._read(receive)
+            async with self._few:
+                if dict(scope["headers"]).get(b"content-encoding") == b"gzip":
+                    body = await anyio.to_thread.run_sync(self._unpack, body)
+                await self._hand_over(body, scope, send)
         except Refused as refused:
             await _refuse_body(send, receive, refused)
+        except _GoneError:
             return
-        except ConnectionResetError:
-            return
+
+    async def _hand_over(self, body: bytes, scope: Scope, send: Send) -> None:
         handed_over = False
 
         async def receive_whole() -> Message:
@@ -71,7 +87,7 @@ class BodyLimit:
 
         await self.app(scope, receive_whole, send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read(self, receive: Receive) -> bytes:
         body = bytearray()
         begun = time.monotonic()
         more = True
@@ -82,16 +98,14 @@ class BodyLimit:
             if waiting.cancelled_caught:
                 raise Refused(408, f"the body came to a halt after {len(body)} bytes")
             if message["type"] == "http.disconnect":
-                raise ConnectionResetError
+                raise _GoneError
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.most_bytes:
                 raise self._too_large()
-        if dict(scope["headers"]).get(b"content-encoding") == b"gzip":
-            return self._unpack(body)
         return bytes(body)
 
-    def _unpack(self, body: bytearray) -> bytes:
+    def _unpack(self, body: bytes) -> bytes:
         unpacker = zlib.decompressobj(wbits=31)
         try:
             whole = unpacker.decompress(body, self.most_bytes + 1)
@@ -163,6 +177,25 @@ class SafeHeaders:
             await send(message)
 
         await self.app(scope, receive, send_safely)
+
+
+class AnswerHead:
+    """Answers HEAD as it would answer GET, without the body: monitors and proxies ask so."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self.app({**scope, "method": "GET"}, receive, send_head)
 
 
 async def _refuse(

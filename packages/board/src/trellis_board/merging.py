@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, select, update
 
 from . import schema
+from .clean import name_of
 from .queries import backend_names, modules, parts, project_names, runs
-from .recording import ensure_tests, project_id, record_part
+from .recording import COLLECTION, ensure_tests, project_id, record_part
 from .records import BrokenModule, Part, Result
 from .store import Store
 
@@ -84,6 +85,8 @@ def _results(
             link=row.link,
         )
         for row in connection.execute(query)
+        # What a broken module did to the cells of the source it does anew to those of the target.
+        if tests[row.test_id][1] != COLLECTION
     ]
 
 
@@ -99,13 +102,14 @@ def _broken(connection: Connection, part: int) -> list[BrokenModule]:
 def _take_names(reading: Connection, project: int, writing: Connection, owner: int) -> None:
     """The order of rows and columns, and the settings where the target has none."""
     every = modules(reading, project)
-    ensure_tests(writing, owner, [(m.name, test) for m in every for test in m.tests.values()])
+    rows = [(m.name, test) for m in every for test in m.tests.values() if test != COLLECTION]
+    ensure_tests(writing, owner, rows)
     module = schema.module
     for found in every:
         if found.columns is not None:
             writing.execute(
                 update(module)
-                .where(module.c.project_id == owner, module.c.name == found.name)
+                .where(module.c.project_id == owner, module.c.name == name_of(found.name))
                 .values(columns=json.dumps(found.columns))
             )
     table = schema.project

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["MIGRATIONS", "StoreTooNewError", "migrate", "refuse_newer"]
+__all__ = ["MIGRATIONS", "StoreTooNewError", "joint_sql", "migrate", "refuse_newer"]
 
 # Where the two databases differ: {id} is a primary key that counts by itself, {clustered} keeps the
 # rows of a table in the order of its key.
@@ -107,7 +107,60 @@ _SUMMARIES = [
         WHERE place = 1 GROUP BY run_id, backend_id, outcome""",
 ]
 
-MIGRATIONS: list[list[str]] = [_RUNS_AND_RESULTS, _TOKENS, _SUMMARIES]
+# Tests that pytest did not come to were recorded as skipped; they have an outcome of their own now.
+_DIED = [
+    "UPDATE result SET outcome = 'died' WHERE outcome = 'skipped'"
+    " AND message LIKE 'not run: pytest died before%'",
+    "UPDATE cell SET outcome = 'died'"
+    " WHERE result_id IN (SELECT id FROM result WHERE outcome = 'died')",
+    "DELETE FROM tally",
+    _SUMMARIES[-1],
+]
+
+
+def joint_sql(bad: str, where: str = "") -> str:
+    """Count in each run the rows that ran on two backends or more, and those green on all.
+
+    That is: every cell a success, and the module run on every backend of the run. Tests without a
+    backend have no part in it.
+    """
+    return f"""INSERT INTO joint
+        WITH ranked AS (
+            SELECT result.run_id, result.test_id, result.backend_id, result.outcome,
+                test.module_id,
+                row_number() OVER (
+                    PARTITION BY result.run_id, result.test_id, result.backend_id
+                    ORDER BY {bad} DESC) AS place
+            FROM result JOIN test ON test.id = result.test_id
+                JOIN backend ON backend.id = result.backend_id
+            WHERE backend.name <> 'any' AND backend.name NOT LIKE 'any %' {where}),
+        cells AS (SELECT * FROM ranked WHERE place = 1),
+        wide AS (
+            SELECT run_id, count(DISTINCT backend_id) AS backends FROM cells GROUP BY run_id),
+        modules AS (
+            SELECT run_id, module_id, count(DISTINCT backend_id) AS backends
+            FROM cells GROUP BY run_id, module_id),
+        tests AS (
+            SELECT run_id, test_id, module_id, count(*) AS cells,
+                sum(CASE outcome WHEN 'success' THEN 1 ELSE 0 END) AS green,
+                sum(CASE outcome WHEN 'skipped' THEN 1 ELSE 0 END) AS skipped
+            FROM cells GROUP BY run_id, test_id, module_id)
+        SELECT tests.run_id,
+            sum(CASE WHEN tests.green = tests.cells AND modules.backends = wide.backends
+                THEN 1 ELSE 0 END), count(*)
+        FROM tests JOIN wide ON wide.run_id = tests.run_id
+            JOIN modules ON modules.run_id = tests.run_id
+                AND modules.module_id = tests.module_id
+        WHERE tests.cells > 1 AND tests.skipped < tests.cells GROUP BY tests.run_id"""
+
+
+_JOINT = [
+    """CREATE TABLE joint (
+        run_id INTEGER NOT NULL PRIMARY KEY, green INTEGER NOT NULL, "of" INTEGER NOT NULL)""",
+    joint_sql(f"CASE result.outcome WHEN 'died' THEN 3.5 ELSE {_BAD} END"),
+]
+
+MIGRATIONS: list[list[str]] = [_RUNS_AND_RESULTS, _TOKENS, _SUMMARIES, _DIED, _JOINT]
 
 # Any number will do, as long as every process that migrates asks PostgreSQL for the same lock.
 _LOCK = 7_205_113
@@ -139,6 +192,8 @@ def migrate(connection: Connection, to_version: int | None = None) -> int:
 
 def refuse_newer(version: int) -> None:
     """Raise if a store of this schema version was written by a newer library."""
+    if not isinstance(version, int):
+        raise ValueError(f"the schema version of the store is {version!r:.80}; expected a number")
     if version > len(MIGRATIONS):
         raise StoreTooNewError(
             f"this store has schema version {version}, this library knows {len(MIGRATIONS)}: "

@@ -14,6 +14,7 @@ import importlib.machinery
 import inspect
 import re
 import sys
+import threading
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
@@ -22,11 +23,10 @@ from typing import Any
 import pytest
 
 from . import comparisons
+from .callers import TESTING
 
 __all__ = ["install"]
 
-# Modules for tests: all their functions called assert_something are watched.
-_TESTING = frozenset({"testing", "_testing", "test_util", "test_utils", "testing_utils", "chex"})
 _ASSERTS = re.compile(r"(xp_)?assert")
 
 # Functions that compare and are not found by these names.
@@ -55,14 +55,14 @@ def install() -> None:
             _observe(module)
     sys.meta_path.insert(0, _AfterImport())
     # The classes of these context managers have no public names.
-    _wrap_exit(type(pytest.raises(ZeroDivisionError)))
-    _wrap_exit(type(pytest.warns(ResourceWarning)))
+    _wrap_exit("raises", type(pytest.raises(ZeroDivisionError)))
+    _wrap_exit("warns", type(pytest.warns(ResourceWarning)))
     if hasattr(pytest, "RaisesGroup"):
-        _wrap_exit(pytest.RaisesGroup)
+        _wrap_exit("RaisesGroup", pytest.RaisesGroup)
     case = unittest.TestCase()
-    _wrap_exit(type(case.assertRaises(ValueError)))  # noqa: PT027
-    _wrap_exit(type(case.assertWarns(UserWarning)))
-    _wrap_exit(type(case.assertLogs()))
+    _wrap_exit("assertRaises", type(case.assertRaises(ValueError)))  # noqa: PT027
+    _wrap_exit("assertWarns", type(case.assertWarns(UserWarning)))
+    _wrap_exit("assertLogs", type(case.assertLogs()))
     _wrap_methods(unittest.TestCase, "assert")
 
 
@@ -78,7 +78,7 @@ def _is_watched(name: str) -> bool:
         return True
     if name in ("doctest", _DYNAMO):
         return True
-    return name.rpartition(".")[2] in _TESTING
+    return name.rpartition(".")[2] in TESTING
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
@@ -87,16 +87,22 @@ class _AfterImport(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if not _is_watched(fullname):
+        # The finders below may ask this one again, where somebody has wrapped it.
+        if getattr(_searching, "name", None) == fullname or not _is_watched(fullname):
             return None
-        for finder in sys.meta_path:
-            if finder is self:
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None and spec.loader is not None:
-                _wrap_after(spec.loader)
-                return spec
+        _searching.name = fullname
+        try:
+            for finder in sys.meta_path:
+                spec = None if finder is self else finder.find_spec(fullname, path, target)
+                if spec is not None and spec.loader is not None:
+                    _wrap_after(spec.loader)
+                    return spec
+        finally:
+            _searching.name = None
         return None
+
+
+_searching = threading.local()
 
 
 def _wrap_after(loader: Any) -> None:
@@ -123,7 +129,7 @@ def _observe(module: ModuleType) -> None:
         cls, pattern = WATCHED_METHODS[name]
         _wrap_methods(getattr(module, cls), pattern)
     wanted = set(WATCHED.get(name, ()))
-    if name.rpartition(".")[2] in _TESTING:
+    if name.rpartition(".")[2] in TESTING:
         wanted |= {key for key, value in vars(module).items() if _is_comparison(key, value)}
     for key in wanted:
         if hasattr(module, key):
@@ -141,10 +147,12 @@ def _leave_out_of_graphs(dynamo: Any) -> None:
 
     def note(*operands: object, origin: object = None) -> None: ...
 
+    def called(name: str, *operands: object) -> None: ...
+
     substitute = getattr(dynamo, "substitute_in_graph", None)
     if substitute is None:  # before PyTorch 2.5
         return
-    for nothing in (asserted, note):
+    for nothing in (asserted, note, called):
         # A module that is loaded again (importlib.reload) knows the functions already.
         with contextlib.suppress(ValueError):
             substitute(getattr(comparisons, nothing.__name__))(nothing)
@@ -173,7 +181,7 @@ def _noting_examples(function: Callable[..., Any]) -> Callable[..., Any]:
         __tracebackhide__ = True
         result = function(*args, **kwargs)
         if kwargs.get("raise_on_error") and result.attempted:
-            comparisons.note()
+            comparisons.called(function.__name__)
         return result
 
     return run
@@ -191,8 +199,8 @@ def _noting(function: Callable[..., Any], skip_first: bool = False) -> Callable[
         operands = args[1:] if skip_first else args
         if isinstance(result, contextlib.AbstractContextManager) and len(operands) <= 1:
             # It only prepares a `with` block; unittest's report themselves.
-            return result if skip_first else _noting_block(result)
-        comparisons.note(*operands, *kwargs.values())
+            return result if skip_first else _noting_block(function.__name__, result)
+        comparisons.called(function.__name__, *operands, *kwargs.values())
         return result
 
     compare._board_notes = True  # type: ignore[attr-defined]
@@ -200,13 +208,13 @@ def _noting(function: Callable[..., Any], skip_first: bool = False) -> Callable[
 
 
 @contextlib.contextmanager
-def _noting_block(block: Any) -> Iterator[Any]:
+def _noting_block(name: str, block: Any) -> Iterator[Any]:
     with block as value:
         yield value
-    comparisons.note()
+    comparisons.called(name)
 
 
-def _wrap_exit(context_class: type[Any]) -> None:
+def _wrap_exit(name: str, context_class: type[Any]) -> None:
     """`with pytest.raises(...)` and `pytest.warns(...)` compare what happened with what should."""
     leave = context_class.__exit__
 
@@ -216,7 +224,7 @@ def _wrap_exit(context_class: type[Any]) -> None:
         result = leave(self, *exc_info)
         # raises() answers True when the expected exception came; warns() returns None, or raises.
         if result or exc_info[0] is None:
-            comparisons.note()
+            comparisons.called(name)
         return result
 
     context_class.__exit__ = exit_and_note

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["OUTCOMES", "Outcome", "is_red", "severity", "worst"]
+__all__ = ["OUTCOMES", "SEVERITY", "Outcome", "is_red", "severity", "worst"]
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,29 @@ OUTCOMES: dict[str, Outcome] = {
         Outcome("skipped", "did not run, for the reason given", "lightgrey", "#6b7280"),
         Outcome("xfailed", "fails as expected, for the reason given", "yellow", "#8a6d00"),
         Outcome("hollow", "passed, but nothing of this backend was compared", "orange", "#b45309"),
+        Outcome("died", "not run: pytest died before its turn", "blueviolet", "#6d28d9"),
         Outcome("failure", "ran and failed", "red", "#c62a2f"),
         Outcome("error", "could not finish: setup, teardown or a crash", "critical", "#9f1239"),
     )
 }
 
-_SEVERITY = {name: rank for rank, name in enumerate(OUTCOMES)}
+
+class _Severities(dict[str, int]):
+    def __missing__(self, outcome: str) -> int:
+        # SQLite keeps whatever is put into a column, and a store may come from anybody.
+        raise ValueError(
+            f"the store is damaged: it has the outcome {outcome!r:.80}; expected one of "
+            + ", ".join(self)
+        )
+
+
+SEVERITY = _Severities((name, rank) for rank, name in enumerate(OUTCOMES))
+"""How bad each outcome is: 0 for success, higher is worse."""
 
 
 def severity(outcome: str) -> int:
     """How bad an outcome is: 0 for success, higher is worse."""
-    return _SEVERITY[outcome]
+    return SEVERITY[outcome]
 
 
 def worst(outcomes: Iterable[str]) -> str:

@@ -22,12 +22,13 @@ from sqlalchemy import Connection, select
 from . import schema
 from .branches import board_of, branches, default_branch
 from .layout import lay_out
-from .outcomes import OUTCOMES
+from .outcomes import OUTCOMES, SEVERITY
 from .queries import (
     CellResult,
     RunInfo,
     UnknownNameError,
     backend_names,
+    died_at,
     history,
     messages,
     modules,
@@ -36,12 +37,15 @@ from .queries import (
     states,
     states_of_run,
 )
+from .questions import PRESETS
+from .rows import pasts
 from .settings import Settings, read_settings
+from .spans import spans
+from .texts import safe_link
 from .trouble import flaky_cells, recent_trouble, regressions
 
-__all__ = ["document", "document_names", "history_of_module", "overview", "run_cells", "safe_link"]
+__all__ = ["document", "document_names", "history_of_module", "overview", "run_cells"]
 
-_CODES = {name: code for code, name in enumerate(OUTCOMES)}
 COMPARABLE_RUNS = 40
 HISTORY_DEPTH = 50
 # The page in a folder has the boards of this many other branches; a server has all.
@@ -92,6 +96,9 @@ def overview(
     names = backend_names(connection, project)
     layout = lay_out(names, settings)
     usual = default_branch(connection, project)
+    shown = runs(connection, project, of=board_of(connection, project, branch))
+    cells = [cell for cell in states(connection, project, branch) if layout.shows(cell[1])]
+    past = pasts(connection, project, branch, {(t, b): outcome for t, b, outcome, *_ in cells})
     return {
         "project": project_name,
         "title": settings.title,
@@ -108,21 +115,33 @@ def overview(
             [module.id, module.name, _rows(settings, module.name, module.tests)]
             for module in modules(connection, project)
         ],
-        "runs": _runs(runs(connection, project, of=board_of(connection, project, branch))),
+        "runs": _runs(shown),
+        "died": [*died_at(connection, [run.id for run in shown[:1]]).items()],
         "comparable": _runs(_comparable(connection, project)),
         "issues": [[issue.title, issue.link] for issue in settings.issues],
         "linked": _known_issues(connection, project, settings, branch),
         # test, backend, outcome, run, milliseconds, time; and again for the next cell
         "cells": [
             value
-            for test, backend, outcome, run, duration, at in states(connection, project, branch)
-            if layout.shows(backend)
+            for test, backend, outcome, run, duration, at in cells
             for value in (
-                *(test, backend, _CODES[outcome], run),
+                *(test, backend, SEVERITY[outcome], run),
                 None if duration is None else round(duration * 1000, 2),
                 round(at),
             )
         ],
+        # test, backend, red since, 1 if never green, 1 if flaky; and again for the next cell
+        "pasts": [
+            value
+            for cell in sorted({*past.red_since, *past.never_green, *past.flaky})
+            for value in (
+                *(*cell, round(past.red_since.get(cell, 0))),
+                *(int(cell in past.never_green), int(cell in past.flaky)),
+            )
+        ],
+        "spans": _spans(names, cells),
+        "presets": [[name, question] for name, question in PRESETS.items()],
+        "target": settings.target,
     }
 
 
@@ -134,7 +153,7 @@ def run_cells(connection: Connection, project: int, run: int) -> dict[str, Any]:
         "cells": [
             value
             for cell, state in states_of_run(connection, run).items()
-            for value in (*cell, _CODES[state.outcome], _milliseconds(state.duration))
+            for value in (*cell, SEVERITY[state.outcome], _milliseconds(state.duration))
         ]
     }
 
@@ -153,7 +172,7 @@ def history_of_module(
             [
                 c.test_id,
                 c.backend_id,
-                _CODES[c.outcome],
+                SEVERITY[c.outcome],
                 c.run_id,
                 c.part_id,
                 _milliseconds(c.duration),
@@ -174,18 +193,20 @@ def health(connection: Connection, project: int) -> dict[str, Any]:
     tally = schema.tally
     trouble = recent_trouble(connection, project)
     counted = select(tally).where(tally.c.run_id.in_([run.id for run in newest]))
+    joint = select(schema.joint).where(schema.joint.c.run_id.in_([run.id for run in newest]))
     return {
         "runs": _runs(newest),
+        "joint": [list(row) for row in connection.execute(joint)],
         # run, backend, outcome, number of cells; and again
         "tallies": [
             value
             for row in connection.execute(counted)
-            for value in (row.run_id, row.backend_id, _CODES[row.outcome], row.cells)
+            for value in (row.run_id, row.backend_id, SEVERITY[row.outcome], row.cells)
         ],
         "flaky": [
             [
                 *(f.test_id, f.backend_id, f.turns, f.same_commit, f.reruns, f.results),
-                _CODES[f.outcome],
+                SEVERITY[f.outcome],
             ]
             for f in flaky_cells(trouble)
         ],
@@ -194,15 +215,6 @@ def health(connection: Connection, project: int) -> dict[str, Any]:
             for broken in regressions(connection, project, trouble)
         ],
     }
-
-
-def safe_link(link: str | None) -> str | None:
-    """A link that a page may follow, or None: old tables say ``null``, others might say worse.
-
-    >>> safe_link("null") is None, safe_link("javascript:alert(1)") is None
-    (True, True)
-    """
-    return link if link and link.startswith(("https://", "http://")) else None
 
 
 def _branch(connection: Connection, project: int, id: str | None) -> str | None:
@@ -232,6 +244,24 @@ def _rows(settings: Settings, module: str, tests: dict[int, str]) -> list[list[A
         return [[test, name] for test, name in tests.items()]
     places = {test: settings.place(module, name) or () for test, name in tests.items()}
     return [[test, name, *places[test]] for test, name in tests.items()]
+
+
+def _spans(
+    names: dict[int, str], cells: Iterable[tuple[int, int, str, int, float | None, float]]
+) -> list[list[Any]]:
+    """Test and words for rows whose columns are versions: "jax: green since 0.10"."""
+    if not any(" " in name for name in names.values()):
+        return []
+    rows: dict[int, dict[str, str]] = {}
+    for test, backend, outcome, *_ in cells:
+        rows.setdefault(test, {})[names[backend]] = outcome
+    told = {test: spans(outcomes) for test, outcomes in rows.items()}
+    # What is green in all versions is no news.
+    return [
+        [test, ", ".join(f"{family} {words}" for family, words in found.items())]
+        for test, found in told.items()
+        if any(not words.startswith("green in") for words in found.values())
+    ]
 
 
 def _runs(some: Iterable[RunInfo]) -> list[list[Any]]:

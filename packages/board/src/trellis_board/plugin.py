@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from . import cells, hooks, observers, rewriting, rootdir
+from . import arrays, callers, cells, hooks, observers, rewriting, rootdir
 from .session import Session
 from .watcher import Messenger, Watcher
 
@@ -49,7 +49,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("board_backends", "backends, in the order of the columns", type="args")
     parser.addini("board_columns", "columns by version, platform or python", type="args")
-    parser.addini("board_helpers", "further modules whose asserts are a test's", type="args")
+    parser.addini(
+        "board_helpers",
+        "further modules whose asserts are a test's: paths, or names of installed modules",
+        type="args",
+    )
+    parser.addini(
+        "board_arrays", "packages that arrays of backends are from: mine=torch", type="args"
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -83,5 +90,18 @@ def _observe(config: pytest.Config) -> None:
     """Let asserts, comparison functions and parametrizations tell what they do."""
     if rewriting.is_possible(config):
         rewriting.install(config, config.getini("board_helpers"))
+    else:
+        callers.let_all_count()
+    arrays.declare(_pairs(config.getini("board_arrays")))
     observers.install()
     cells.remember_parametrizations()
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    pairs = {}
+    for word in words:
+        backend, equals, package = word.partition("=")
+        if not equals or not backend or not package:
+            raise pytest.UsageError(f"board_arrays: {word!r}; expected BACKEND=PACKAGE")
+        pairs[backend] = package
+    return pairs

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, case, func, select
 
 from . import schema
 from .branches import NAMELESS, board_of
-from .outcomes import OUTCOMES, severity
+from .outcomes import SEVERITY, severity
 
 __all__ = [
     "CellResult",
@@ -24,6 +24,7 @@ __all__ = [
     "RunState",
     "UnknownNameError",
     "backend_names",
+    "died_at",
     "find_project",
     "history",
     "latest",
@@ -241,11 +242,28 @@ def _newest(
 def states_of_runs(
     connection: Connection, project: int, run_ids: Collection[int]
 ) -> dict[tuple[int, int], RunState]:
-    """For every cell, how it went in the newest of some runs that has it."""
+    """For every cell, how it went in the newest of some runs that ran it."""
     chosen: dict[tuple[int, int], RunState] = {}
     for run in reversed([run for run in runs(connection, project) if run.id in run_ids]):
-        chosen.update(states_of_run(connection, run.id))
+        for cell, state in states_of_run(connection, run.id).items():
+            if state.outcome != "died" or cell not in chosen:
+                chosen[cell] = state
     return chosen
+
+
+def died_at(connection: Connection, run_ids: Iterable[int]) -> dict[int, int]:
+    """How many percent of their cells those runs had reached that died on the way."""
+    tally = schema.tally
+    counts: dict[int, dict[str, int]] = {}
+    query = select(tally).where(tally.c.run_id.in_(list(run_ids)))
+    for row in connection.execute(query):
+        of_run = counts.setdefault(row.run_id, {})
+        of_run[row.outcome] = of_run.get(row.outcome, 0) + row.cells
+    return {
+        run: 100 * (sum(found.values()) - found["died"]) // sum(found.values())
+        for run, found in counts.items()
+        if found.get("died")
+    }
 
 
 def states_of_run(connection: Connection, run: int) -> dict[tuple[int, int], RunState]:
@@ -286,7 +304,7 @@ def history(
 ) -> list[CellResult]:
     """The newest `depth` results of some tests' cells on a board, newest first in each cell."""
     result, run = schema.result, schema.run
-    bad = case({name: rank for rank, name in enumerate(OUTCOMES)}, value=result.c.outcome)
+    bad = case(SEVERITY, value=result.c.outcome)
     newest = (run.c.started.desc(), run.c.id.desc(), bad.desc(), result.c.id.desc())
     place = func.row_number().over(
         partition_by=(result.c.test_id, result.c.backend_id), order_by=newest

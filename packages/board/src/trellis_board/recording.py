@@ -14,10 +14,14 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from . import schema, summaries
-from .records import Part, Result, merge
+from .clean import clean, name_of
+from .columns import PLAIN
+from .records import BrokenModule, Part, Result, merge
 
-__all__ = ["PROJECT_PATTERN", "ensure_tests", "project_id", "record_part"]
+__all__ = ["COLLECTION", "PROJECT_PATTERN", "ensure_tests", "project_id", "record_part"]
 
+COLLECTION = "(collection)"
+"""The row of a module for itself: whether its tests could be collected."""
 PROJECT_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 # Clocks differ, but not by more than this; a run of next year would hide all others until then.
 _CLOCKS_DIFFER_SECONDS = 3600.0
@@ -42,10 +46,11 @@ def project_id(connection: Connection, name: str) -> int:
 
 def record_part(connection: Connection, project: int, part: Part) -> int:
     """Insert `part` and its results; returns the id of the part."""
+    part = clean(part)
     _refuse_the_future(part)
     run, moved = _run_id(connection, project, part)
     part_id, replaced = _fresh_part(connection, run, part)
-    backends = _ensure_backends(connection, project, part)
+    backends = _ensure_backends(connection, project, [r.backend for r in part.results])
     by_cell: dict[tuple[str, str, str], Result] = {}
     for result in part.results:
         cell = result.cell
@@ -53,6 +58,8 @@ def record_part(connection: Connection, project: int, part: Part) -> int:
     tests = ensure_tests(connection, project, ((m, t) for m, t, _ in by_cell))
     cells = {(tests[r.module, r.test], backends[r.backend]): r for r in by_cell.values()}
     for test, backend, result in _results_of_broken_modules(connection, project, part):
+        cells.setdefault((test, backend), result)
+    for test, backend, result in _results_of_mended_modules(connection, project, part):
         cells.setdefault((test, backend), result)
     rows = [
         _row(run, part, part_id, test, backend, result) for (test, backend), result in cells.items()
@@ -105,7 +112,7 @@ def ensure_tests(
     """The ids of tests, given as (module, name); the missing ones are added in this order."""
     wanted: dict[str, dict[str, None]] = {}
     for module, name in names:
-        wanted.setdefault(module, {})[name] = None
+        wanted.setdefault(name_of(module), {})[name_of(name)] = None
     modules = _ids(connection, schema.module, project_id=project)
     tests: dict[tuple[str, str], int] = {}
     for module, rows in wanted.items():
@@ -198,12 +205,16 @@ def _fresh_part(connection: Connection, run: int, part: Part) -> tuple[int, bool
     return added, old is not None
 
 
-def _ensure_backends(connection: Connection, project: int, part: Part) -> dict[str, int]:
+def _ensure_backends(
+    connection: Connection, project: int, names: Iterable[str], only: bool = False
+) -> dict[str, int]:
+    """The ids of all backends of the project, or only of these; the missing ones are added."""
     known = _ids(connection, schema.backend, project_id=project)
-    for name in dict.fromkeys(result.backend for result in part.results):
+    wanted = list(dict.fromkeys(names))
+    for name in wanted:
         if name not in known:
             known[name] = _add(connection, schema.backend, project_id=project, name=name)
-    return known
+    return {name: known[name] for name in wanted} if only else known
 
 
 def _results_of_broken_modules(
@@ -224,11 +235,44 @@ def _results_of_broken_modules(
         )
         if broken.backends:
             query = query.where(backend.c.name.in_(broken.backends))
-        cells = connection.execute(query).all()
+        cells = [(row.test_id, row.backend_id) for row in connection.execute(query)]
         message = f"the module could not be collected:\n{broken.message}"
         error = Result(broken.module, "", "", outcome="error", message=message)
-        for cell in cells:
-            yield cell.test_id, cell.backend_id, error
+        for cell in cells or _row_of_module(connection, project, broken):
+            yield *cell, error
+
+
+def _row_of_module(
+    connection: Connection, project: int, broken: BrokenModule
+) -> Iterator[tuple[int, int]]:
+    """A module that never had a test gets a row for itself: what nobody sees, nobody mends."""
+    row = (broken.module, COLLECTION)
+    test = ensure_tests(connection, project, [row])[row]
+    wanted = broken.backends or [PLAIN]
+    for backend in _ensure_backends(connection, project, wanted, only=True).values():
+        yield test, backend
+
+
+def _results_of_mended_modules(
+    connection: Connection, project: int, part: Part
+) -> Iterator[tuple[int, int, Result]]:
+    """A pass in the row of a module for itself, once its tests can be collected."""
+    shown, test, module = schema.cell, schema.test, schema.module
+    query = (
+        select(shown.c.test_id, shown.c.backend_id, module.c.name)
+        .distinct()
+        .join(test, test.c.id == shown.c.test_id)
+        .join(module, module.c.id == test.c.module_id)
+        .where(module.c.project_id == project, test.c.name == COLLECTION)
+        .where(shown.c.outcome == "error")
+    )
+    broken = {each.module for each in part.broken}
+    collected = {result.module for result in part.results}
+    for test_id, backend_id, name in connection.execute(query).all():
+        is_here = any(seen == name or seen.startswith(f"{name}/") for seen in collected)
+        if is_here and name not in broken:
+            passed = Result(name, COLLECTION, "", "success", message="it can be collected again")
+            yield test_id, backend_id, passed
 
 
 def _ids(connection: Connection, table: Any, **where: int) -> dict[str, int]:

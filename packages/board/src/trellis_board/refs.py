@@ -1,4 +1,5 @@
-"""Naming runs: a run id, a commit, a branch, ``latest``, ``previous`` or ``newest``."""
+"""Naming runs: a run id, a commit, a branch, ``latest``, ``previous``, ``newest``, an age such as
+``7d`` or a release as ``release:1.2``."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from .ages import seconds_of
 from .branches import USUAL, board_of, default_branch
 from .queries import RunInfo, UnknownNameError, runs
 
 __all__ = ["NothingBeforeError", "resolve", "resolve_base"]
 
 _SHORTEST_COMMIT = 4
+_RELEASE = "release:"
 
 
 class NothingBeforeError(UnknownNameError):
@@ -25,8 +28,11 @@ def resolve(connection: Connection, project: int, ref: str, ask_git: bool = True
     Asked in this order: ``latest`` and ``previous`` of the default branch, ``newest`` of all
     branches, a run id, the beginning of a commit, a branch (its newest run), and last whatever git
     makes a commit of (``HEAD~1``, a tag); a server, whose callers are strangers, does not ask git.
+    ``release:1.2`` is a run of the commit with the tag ``1.2`` or ``v1.2``.
     """
     every = runs(connection, project)
+    if ref.startswith(_RELEASE):
+        return _of_release(every, ref.removeprefix(_RELEASE), ask_git)
     if ref in ("latest", "previous", "newest"):
         board = board_of(connection, project)
         shown = every if ref == "newest" else runs(connection, project, of=board)
@@ -55,8 +61,16 @@ def resolve_base(
     """The runs that `ref` names as something to compare `head` with.
 
     A branch and ``previous`` mean its newest run that is older than the head: a comparison of a run
-    with itself would find nothing.
+    with itself would find nothing. An age means the newest run of the default branch that is at
+    least that much older than the head.
     """
+    if (age := seconds_of(ref)) is not None:
+        before = min(run.started for run in head) - age
+        usual = board_of(connection, project)
+        old = [run for run in runs(connection, project, of=usual) if run.started <= before]
+        if not old:
+            raise NothingBeforeError(f"branch {usual[0]} has no run {ref} before {head[0].name!r}")
+        return old[:1]
     oldest = min((run.started, run.id) for run in head)
     named = {run.branch for run in runs(connection, project)}
     is_branch = ref in {*named, *USUAL, default_branch(connection, project)}
@@ -71,6 +85,20 @@ def resolve_base(
             raise NothingBeforeError(f"branch {board[0]} has no run before {head[0].name!r}")
         return earlier[:1]
     return resolve(connection, project, ref, ask_git)
+
+
+def _of_release(every: list[RunInfo], release: str, ask_git: bool) -> list[RunInfo]:
+    named = [run for run in every if run.branch in (release, f"v{release}")]
+    if named:  # CI names the tag where it would name a branch
+        return named[:1]
+    commits = [_ask_git(f"refs/tags/{tag}") for tag in (release, f"v{release}")] if ask_git else []
+    for commit in filter(None, commits):
+        if found := _of_commit(every, commit):
+            return found
+        raise UnknownNameError(
+            f"release {release} is commit {commit[:10]}, and this store has no run of it"
+        )
+    raise UnknownNameError(f"no tag {release!r} or 'v{release}' is known here")
 
 
 def _of_commit(every: list[RunInfo], commit: str) -> list[RunInfo]:

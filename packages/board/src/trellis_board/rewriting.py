@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import importlib.machinery
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import Any
@@ -23,12 +23,22 @@ from typing import Any
 import pytest
 
 from . import __version__
+from .callers import DATA, MARK
 
 __all__ = ["add_counts", "install", "is_helper", "is_possible"]
 
-_NAME = "@board_asserted"
+# Goes up when something else is added to modules: older ones in caches are then not used.
+_FORM = 2
 _FOLDERS = frozenset({"test", "tests", "testing", "_testing", "_tests", "test_utils", "testsuite"})
 _FILES = re.compile(r"(^|_)(test|tests|testing|testutils?|conftest|assertions?|asserts)(_|$)")
+
+
+_CHECKS = re.compile(r"assert|check|compare|verif|expect|ensure|validat|equal|close", re.IGNORECASE)
+# In a `with` it is a sentinel: `with suppress(E): call(); pytest.fail()` fails unless E comes.
+_WITH_BLOCKS = (
+    *(ast.If, ast.Try, ast.TryStar, ast.For, ast.AsyncFor, ast.While, ast.Match),
+    *(ast.With, ast.AsyncWith),
+)
 
 
 def is_helper(path: PurePath, root: PurePath, patterns: Sequence[str] = ()) -> bool:
@@ -67,7 +77,7 @@ def install(config: pytest.Config, patterns: Sequence[str]) -> None:
 
     # Rewritten modules are cached in files whose name does not tell what was added to them. They
     # get a name of their own, so that no other run ever loads them.
-    tail = f".board-{__version__}{rewrite.PYC_TAIL}"
+    tail = f".board-{__version__}-{_FORM}{rewrite.PYC_TAIL}"
     if not rewrite.PYC_TAIL.startswith(".board-"):
         rewrite.PYC_TAIL = tail
         rewrite.rewrite_asserts = _counting(rewrite.rewrite_asserts)
@@ -81,7 +91,7 @@ def _counting(rewrite_asserts: Callable[..., None]) -> Callable[..., None]:
         module: ast.Module, source: bytes, path: str | None = None, *rest: Any
     ) -> None:
         if str(path) not in _not_counted:
-            add_counts(module)
+            add_counts(module, is_conftest=PurePath(str(path)).name == "conftest.py")
         rewrite_asserts(module, source, path, *rest)
 
     return rewrite_and_count
@@ -94,11 +104,17 @@ _not_counted: set[str] = set()
 def _widen(hook: Any, root: Path, patterns: Sequence[str]) -> None:
     """Let pytest's import hook also take the helper modules below `root`."""
     bails_out, should_rewrite = hook._early_rewrite_bailout, hook._should_rewrite
+    # A helper that is installed is named as it is imported: mylib.checks
+    modules = [pattern for pattern in patterns if re.fullmatch(r"\w+(\.\w+)*", pattern)]
+
+    def is_named(name: str) -> bool:
+        return any(name == module or name.startswith(f"{module}.") for module in modules)
+
     of_project: dict[str, bool] = {}
     of_plugins = tuple(hook._must_rewrite)
 
     def bails_out_early(name: str, state: Any) -> bool:
-        if not bails_out(name, state):
+        if is_named(name) or not bails_out(name, state):
             return False
         # A package is looked up once; thousands of modules of other packages stay cheap.
         package = name.partition(".")[0]
@@ -107,7 +123,7 @@ def _widen(hook: Any, root: Path, patterns: Sequence[str]) -> None:
         return not of_project[package]
 
     def should_rewrite_too(name: str, path: str, state: Any) -> bool:
-        if is_helper(PurePath(path), root, patterns):
+        if is_named(name) or is_helper(PurePath(path), root, patterns):
             return True
         is_plugin = any(name == plugin or name.startswith(f"{plugin}.") for plugin in of_plugins)
         if is_plugin:
@@ -129,16 +145,19 @@ def _is_below(package: str, root: Path) -> bool:
     return any(root in Path(place).parents for place in places if place)
 
 
-def add_counts(module: ast.Module) -> None:
+def add_counts(module: ast.Module, is_conftest: bool = False) -> None:
     """Put a call that counts behind each assert of `module` and before each guard.
+
+    The import at its top is also the mark by which the module is known as one of tests. In a
+    ``conftest.py``, functions that return something make data: their asserts are about the data.
 
     >>> module = ast.parse("assert x\\nif y: raise AssertionError\\nprint(z)")
     >>> add_counts(module)
     >>> [type(statement).__name__ for statement in module.body]
     ['ImportFrom', 'Assert', 'Expr', 'Expr', 'If', 'Expr']
     """
-    if not _add_to_blocks(module):
-        return
+    data = _makers_of_data(module) if is_conftest else []
+    _add_to_blocks(module, data)
     place = 0
     for statement in module.body:
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -146,29 +165,64 @@ def add_counts(module: ast.Module) -> None:
         if not (is_future or (is_text and place == 0)):
             break
         place += 1
-    names = [ast.alias("asserted", _NAME)]
-    found = ast.ImportFrom("trellis_board.comparisons", names, level=0)
-    module.body.insert(place, _at(found, module.body[min(place, len(module.body) - 1)]))
+    names = [ast.alias("asserted", MARK)]
+    added: list[ast.stmt] = [ast.ImportFrom("trellis_board.comparisons", names, level=0)]
+    if data:
+        lines = [ast.Constant(_first_line(function)) for function in data]
+        name = ast.Name(DATA, ast.Store())
+        added.append(ast.Assign([name], ast.Tuple([*lines], ast.Load())))
+    if module.body:
+        near = module.body[min(place, len(module.body) - 1)]
+        module.body[place:place] = [_at(statement, near) for statement in added]
 
 
-def _add_to_blocks(module: ast.Module) -> bool:
-    """Add the calls to all lists of statements; tells whether there was anything to count."""
-    found = False
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _makers_of_data(module: ast.Module) -> list[_Function]:
+    """The functions that return or yield a value, and are not called after a check."""
+    functions = [node for node in ast.walk(module) if isinstance(node, _Function)]
+    return [f for f in functions if not _CHECKS.search(f.name) and _returns(f)]
+
+
+def _returns(function: _Function) -> bool:
+    return any(
+        isinstance(node, (ast.Return, ast.Yield)) and node.value is not None
+        for node in _own_nodes(function)
+    )
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a function but those of functions inside of it: a fixture may return a check."""
+    queue: list[ast.AST] = [function]
+    while queue:
+        node = queue.pop()
+        yield node
+        is_own = not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        if node is function or is_own:
+            queue.extend(ast.iter_child_nodes(node))
+
+
+def _first_line(function: _Function) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _add_to_blocks(module: ast.Module, left_out: Sequence[ast.AST]) -> None:
+    """Add the calls to all lists of statements but those of the functions that are left out."""
+    outside = {id(node) for function in left_out for node in _own_nodes(function)}
     queue: list[ast.AST] = [module]
     while queue:
         node = queue.pop()
+        is_counted = id(node) not in outside
         for name, block in ast.iter_fields(node):
             if not isinstance(block, list):
                 continue
-            if block and isinstance(block[0], ast.stmt):
-                counted = _with_counts(block)
-                found = found or len(counted) > len(block)
-                setattr(node, name, counted)
+            if block and isinstance(block[0], ast.stmt) and is_counted:
+                setattr(node, name, _with_counts(block))
             # Only statements, handlers and cases have blocks; an expression has none.
             queue.extend(
                 x for x in block if isinstance(x, (ast.stmt, ast.excepthandler, ast.match_case))
             )
-    return found
 
 
 def _with_counts(block: list[ast.stmt]) -> list[ast.stmt]:
@@ -194,15 +248,31 @@ def _is_guard(statement: ast.stmt) -> bool:
         call = statement.value
         is_filter = _last_name(call.func) in ("simplefilter", "filterwarnings")
         first = call.args[0] if call.args else None
-        return is_filter and isinstance(first, ast.Constant) and first.value == "error"
-    if not isinstance(
-        statement, (ast.If, ast.Try, ast.TryStar, ast.For, ast.AsyncFor, ast.While, ast.Match)
+        if is_filter and isinstance(first, ast.Constant) and first.value == "error":
+            return True
+    if isinstance(statement, (ast.With, ast.AsyncWith)) and any(
+        isinstance(item.context_expr, ast.Call)
+        and _last_name(item.context_expr.func) in ("fail_after", "fail_at")
+        for item in statement.items
     ):
+        return True  # of anyio and trio: what takes too long fails
+    if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
+        return any(_waits_in_vain(part) for part in ast.walk(statement))
+    if not isinstance(statement, _WITH_BLOCKS):
         return False
     blocks: list[list[ast.stmt]] = []
     for part in [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
         blocks += [getattr(part, name, []) for name in ("body", "orelse", "finalbody")]
     return any(_fails(inner) for block in blocks for inner in block)
+
+
+def _waits_in_vain(node: ast.AST) -> bool:
+    """`await asyncio.wait_for(thing, timeout)`, which fails when the thing does not come."""
+    if not isinstance(node, ast.Await) or not isinstance(node.value, ast.Call):
+        return False
+    call = node.value
+    has_limit = len(call.args) > 1 or any(word.arg == "timeout" for word in call.keywords)
+    return _last_name(call.func) == "wait_for" and has_limit
 
 
 def _fails(statement: ast.stmt) -> bool:
@@ -223,7 +293,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _call(near: ast.stmt) -> ast.Expr:
-    return _at(ast.Expr(ast.Call(ast.Name(_NAME, ast.Load()), [], [])), near)
+    return _at(ast.Expr(ast.Call(ast.Name(MARK, ast.Load()), [], [])), near)
 
 
 def _at(node: Any, near: ast.stmt) -> Any:

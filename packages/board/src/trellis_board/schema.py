@@ -6,8 +6,9 @@
                         part --< broken >-- backend >-- project
     project --< token
 
-Two more tables hold no facts of their own: `cell` is the newest result of every cell on every
-branch, `tally` counts the outcomes of every run. `summaries` keeps them in step with the results,
+Three more tables hold no facts of their own: `cell` is the newest result of every cell on every
+branch, `tally` counts the outcomes of every run, `joint` its rows that are green on all backends.
+`summaries` keeps them in step with the results,
 so that readers need not go through the history.
 """
 
@@ -20,6 +21,7 @@ __all__ = [
     "backend",
     "broken",
     "cell",
+    "joint",
     "metadata",
     "module",
     "part",
@@ -157,6 +159,8 @@ tally = Table(
     *(_key(name) for name in ("run_id", "backend_id", "outcome")),
     _number("cells"),
 )
+
+joint = Table("joint", metadata, _key("run_id"), _number("green"), _number("of"))
 
 token = _table(
     "token",

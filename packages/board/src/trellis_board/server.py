@@ -12,27 +12,30 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from html import escape
+from typing import Annotated
 
 import anyio.to_thread
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from fastapi.security import HTTPAuthorizationCredentials
 from fastapi.security.utils import get_authorization_scheme_param
 from sqlalchemy import Connection, select
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
-from . import schema
+from . import __version__, schema
 from .api import Access, ProjectName, api_router
 from .badges import all_badges
 from .feed import atom_feed
-from .limits import BodyLimit, RateLimit, Refused, SafeHeaders
+from .front_page import front_page, project_lines
+from .limits import AnswerHead, BodyLimit, RateLimit, Refused, SafeHeaders
+from .migrations import version_of
 from .page_data import document
-from .queries import UnknownNameError, find_project, project_names
+from .queries import UnknownNameError, find_project
+from .questions import QuestionError
 from .static_page import page_files
-from .store import Store
+from .store import Store, StoreError
 
 __all__ = ["make_app"]
 
@@ -73,6 +76,7 @@ def make_app(
     app.add_middleware(BodyLimit, most_bytes=most_bytes, check=check, patience=patience)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)
     app.add_middleware(RateLimit, per_minute=requests_per_minute)
+    app.add_middleware(AnswerHead)
     app.add_middleware(SafeHeaders)
     return app
 
@@ -128,15 +132,27 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
 
     @app.get("/", include_in_schema=False)
     def index() -> Response:
-        names: list[str] = []
+        lines = []
         if access.read_openly:
             with store.reading() as connection:
-                names = list(project_names(connection))
-        if len(names) == 1:
-            return RedirectResponse(f"p/{names[0]}/")
-        links = "".join(f'<li><a href="p/{escape(n)}/">{escape(n)}</a></li>' for n in names)
-        hint = f"<ul>{links}</ul>" if links else "<p>Open /p/&lt;project&gt;/ to see a board.</p>"
-        return HTMLResponse(f"<!doctype html><title>Boards</title><h1>Boards</h1>{hint}")
+                lines = project_lines(connection)
+        if len(lines) == 1:
+            return RedirectResponse(f"p/{lines[0].name}/")
+        return HTMLResponse(front_page(lines))
+
+    @app.get("/front.css", include_in_schema=False)
+    def style() -> Response:
+        return Response(files["front.css"], media_type=_TYPES["css"])
+
+    @app.get("/health", include_in_schema=False)
+    def health() -> Response:
+        """For those who watch a server: 200 if the store answers, 503 if it does not."""
+        try:
+            with store.reading() as connection:
+                version = version_of(connection)
+        except StoreError as error:
+            return JSONResponse({"status": "no store", "detail": str(error)[:200]}, 503)
+        return JSONResponse({"status": "ok", "schema": version, "version": __version__})
 
     @app.get("/p/{project}", include_in_schema=False)
     def without_slash(project: ProjectName) -> Response:
@@ -164,11 +180,18 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
         return answer(request, project, _TYPES["svg"], "badges", name, make)
 
     @app.get("/p/{project}/feed.xml", include_in_schema=False)
-    def feed(project: ProjectName, request: Request) -> Response:
+    def feed(
+        project: ProjectName, request: Request, q: Annotated[str, Query(max_length=1000)] = ""
+    ) -> Response:
         def make(connection: Connection, id: int) -> dict[str, bytes]:
-            return {"feed.xml": atom_feed(connection, id, project).encode()}
+            return {"feed.xml": atom_feed(connection, id, project, q).encode()}
 
-        return answer(request, project, "application/atom+xml", "feed", "feed.xml", make)
+        # Strangers can think of any number of questions: their answers are not cached.
+        kind = None if q else "feed"
+        try:
+            return answer(request, project, "application/atom+xml", kind, "feed.xml", make)
+        except QuestionError as error:
+            raise HTTPException(400, str(error)) from error
 
     @app.get("/p/{project}/{file}", include_in_schema=False)
     def page_file(project: ProjectName, file: str) -> Response:
@@ -181,7 +204,7 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
         request: Request,
         project: str,
         media_type: str,
-        kind: str,
+        kind: str | None,
         name: str,
         make: Callable[[Connection, int], Mapping[str, bytes]],
     ) -> Response:
@@ -189,7 +212,10 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
         try:
             with store.reading() as connection:
                 id = find_project(connection, project)
-                made = cache.get(connection, id, kind, lambda: make(connection, id))
+                if kind is None:
+                    made = make(connection, id)
+                else:
+                    made = cache.get(connection, id, kind, lambda: make(connection, id))
         except UnknownNameError as error:
             raise HTTPException(404, str(error)) from error
         if name not in made:
@@ -212,5 +238,13 @@ def _bearer(header: str | None) -> HTTPAuthorizationCredentials | None:
 def _invalid(_request: Request, error: Exception) -> Response:
     """What was wrong with a request, without repeating its content, which may be anything."""
     assert isinstance(error, RequestValidationError)
-    problems = [{key: e[key] for key in ("type", "loc", "msg")} for e in error.errors()[:20]]
+    problems = [
+        {
+            "type": each["type"],
+            # A key that nobody knows is content too.
+            "loc": [step[:100] if isinstance(step, str) else step for step in each["loc"]],
+            "msg": each["msg"][:1000],
+        }
+        for each in error.errors()[:20]
+    ]
     return Response(json.dumps({"detail": problems}), 422, media_type="application/json")

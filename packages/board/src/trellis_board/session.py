@@ -108,6 +108,11 @@ class Session:
             node.workerinput["board_journal"] = str(self._journal.path.absolute())
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        # A worker that crashed has left nothing.
+        self._watcher.seen.merge(getattr(node, "workeroutput", {}).get("board_seen", {}))
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
         # In one process the tests come in the order of the plan, and need not be sent.
         config.pluginmanager.register(_Starts(self._write), "board-starts")
@@ -157,6 +162,7 @@ class Session:
             counts = Counter(result.outcome for result in part.results)
             told = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
             self._said.append(f"board: run {part.run} recorded: {told or 'broken modules only'}")
+            self._said += self._watcher.seen.told()
 
     def _finished_part(self, session: pytest.Session) -> Part:
         died = session.exitstatus == pytest.ExitCode.INTERNAL_ERROR

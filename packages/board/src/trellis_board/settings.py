@@ -36,8 +36,18 @@ from sqlalchemy import Connection, select, update
 
 from . import schema
 from .summaries import changed
+from .texts import safe_link
 
-__all__ = ["Column", "Group", "Issue", "Settings", "parse_settings", "read_settings", "save"]
+__all__ = [
+    "Column",
+    "Group",
+    "Issue",
+    "Owner",
+    "Settings",
+    "parse_settings",
+    "read_settings",
+    "save",
+]
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,14 @@ class Issue:
 
 
 @dataclass(frozen=True)
+class Owner:
+    """Who looks after some tests."""
+
+    name: str
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
 class Settings:
     """All that a project may set."""
 
@@ -97,6 +115,9 @@ class Settings:
     """Whether backends that `columns` does not name are shown behind the others."""
     groups: tuple[Group, ...] = ()
     issues: tuple[Issue, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    target: float | None = None
+    """The joint score that the project wants, in percent."""
 
     def place(self, module: str, test: str) -> tuple[int, int, str | None] | None:
         """Group, pattern within it and shared row of a test; None if no group has it."""
@@ -106,6 +127,14 @@ class Settings:
                 found = pattern.expression.fullmatch(name)
                 if found:
                     return index, rank, pattern.row or found.groupdict().get("row")
+        return None
+
+    def owner(self, module: str, test: str) -> str | None:
+        """Who looks after a test: the last entry that has it, as in a CODEOWNERS file."""
+        name = f"{module}::{test}"
+        for owner in reversed(self.owners):
+            if any(pattern.expression.fullmatch(name) for pattern in owner.patterns):
+                return owner.name
         return None
 
     def shown_columns(self, backends: list[str]) -> list[Column]:
@@ -148,11 +177,13 @@ def _settings(document: Mapping[str, Any]) -> Settings:
         "url": _link,
         "columns": lambda value, where: tuple(_each(value, where, _column)),
         "other_columns": _flag,
+        "target": _percent,
         "group": lambda value, where: tuple(_each(value, where, _group)),
         "issue": lambda value, where: tuple(_each(value, where, _issue)),
+        "owner": lambda value, where: tuple(_each(value, where, _owner)),
     }
     values = _table(document, "board.toml", readers)
-    for singular in ("group", "issue"):
+    for singular in ("group", "issue", "owner"):
         if singular in values:
             values[f"{singular}s"] = values.pop(singular)
     return Settings(**values)
@@ -182,7 +213,7 @@ def _string(value: Any, where: str) -> str:
 
 
 def _link(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"https?://[^\s\"<>]+", value):
+    if not isinstance(value, str) or safe_link(value) is None:
         raise ValueError(f"{where} is {value!r}; expected an address with http:// or https://")
     return value
 
@@ -191,6 +222,13 @@ def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{where} is {value!r}; expected true or false")
     return value
+
+
+def _percent(value: Any, where: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value <= 100:
+        raise ValueError(f"{where} is {value!r}; expected a number of percent, up to 100")
+    return float(value)
 
 
 def _column(value: Any, where: str) -> Column:
@@ -215,6 +253,14 @@ def _group(value: Any, where: str) -> Group:
     if "name" not in found or not found.get("tests"):
         raise ValueError(f"{where} needs a name and tests")
     return Group(found["name"], found["tests"], found.get("folded", False))
+
+
+def _owner(value: Any, where: str) -> Owner:
+    readers = {"name": _string, "tests": lambda value, where: tuple(_each(value, where, _tests))}
+    found = _table(value, where, readers)
+    if "name" not in found or not found.get("tests"):
+        raise ValueError(f"{where} needs a name and tests")
+    return Owner(found["name"], found["tests"])
 
 
 def _tests(value: Any, where: str) -> Pattern:

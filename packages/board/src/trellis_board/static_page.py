@@ -14,10 +14,11 @@ from sqlalchemy import Connection
 
 from .badges import all_badges
 from .feed import atom_feed
+from .front_page import front_page, project_lines
 from .page_data import document, document_names
 from .queries import project_names
 
-__all__ = ["page_files", "write_page"]
+__all__ = ["page_files", "write_all", "write_page"]
 
 
 def page_files() -> dict[str, str]:
@@ -47,3 +48,15 @@ def write_page(connection: Connection, project: int, out: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     return len(files)
+
+
+def write_all(connection: Connection, out: Path) -> int:
+    """Write the pages of all projects below ``p/``, and a front page; the number of files."""
+    files = 0
+    for name, project in project_names(connection).items():
+        # Each page is opened from the disk, where a link needs the name of its file.
+        files += write_page(connection, project, out / "p" / name)
+    page = front_page(project_lines(connection))
+    (out / "index.html").write_text(page.replace('/">', '/index.html">'), encoding="utf-8")
+    (out / "front.css").write_text(page_files()["front.css"], encoding="utf-8")
+    return files + 2

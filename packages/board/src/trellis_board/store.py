@@ -19,15 +19,20 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from .migrations import migrate
 from .recording import project_id, record_part
 from .records import Part
 
-__all__ = ["ProjectStore", "Store"]
+__all__ = ["ProjectStore", "Store", "StoreError"]
 
 _WAIT_FOR_LOCK_SECONDS = 120
+
+
+class StoreError(ValueError):
+    """The database cannot be used: it is locked, damaged, gone, or no store at all."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Store:
             engine = create_engine(url, pool_pre_ping=True)
         store = cls(engine)
         with store.writing() as connection:
+            if is_file:
+                _refuse_programs(connection)
             migrate(connection)
         return store
 
@@ -61,7 +68,7 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that may write: it is committed at the end of the block or not at all."""
         engine = self.engine.execution_options(board_writes=True)
-        with engine.begin() as connection:
+        with self._in_our_words(), engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -69,8 +76,27 @@ class Store:
         """A transaction that sees one state of the store throughout."""
         level = "REPEATABLE READ" if self.engine.dialect.name == "postgresql" else None
         options = {"isolation_level": level} if level else {}
-        with self.engine.connect().execution_options(**options) as connection:
+        with (
+            self._in_our_words(),
+            self.engine.connect().execution_options(**options) as connection,
+        ):
             yield connection
+
+    @contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        """A file that is no database, or a damaged one, is an error of its own."""
+        try:
+            yield
+        except DBAPIError as error:
+            where = self.engine.url.render_as_string(hide_password=True)
+            raise StoreError(f"{where}: {error.orig}") from error
+        # SQLite keeps whatever is put into a column, and a file may come from anybody.
+        except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+            where = self.engine.url.render_as_string(hide_password=True)
+            raise StoreError(
+                f"{where} has values that no store has: it is damaged, or this is our fault "
+                f"({error!r:.200})"
+            ) from error
 
     def for_project(self, name: str) -> ProjectStore:
         """The store as one project sees it."""
@@ -92,6 +118,13 @@ class ProjectStore:
         """Record `part` whole or not at all. A named part recorded before is replaced."""
         with self.store.writing() as connection:
             record_part(connection, project_id(connection, self.project), part)
+
+
+def _refuse_programs(connection: Connection) -> None:
+    """A store has tables and indices. A view can be a query without end, a trigger can undo."""
+    query = "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') LIMIT 1"
+    for kind, name in connection.exec_driver_sql(query):
+        raise StoreError(f"this is no board store: it has a {kind} {name!r:.80}")
 
 
 def _url(address: str | Path) -> URL:
@@ -122,6 +155,8 @@ def _teach_sqlite_transactions(engine: Engine) -> None:
         # and those were acknowledged.
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
+        # The file may be an artifact of a pull request: nothing in its schema may call functions.
+        cursor.execute("PRAGMA trusted_schema = OFF")
         cursor.close()
 
     @event.listens_for(engine, "begin")

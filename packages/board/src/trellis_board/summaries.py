@@ -3,7 +3,7 @@
 They are changed in the transaction that changes the results, by one of two functions: `add_part`
 when results were only added, `refresh_run` when some were replaced, moved or taken away.
 
-On a branch, a cell shows the newest run that has it; within a run the worst, because tests that
+On a branch, a cell shows the newest run that ran it; within a run the worst, because tests that
 share a cell may have run in different shards.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from .migrations import joint_sql
 from .outcomes import OUTCOMES
 
 __all__ = ["add_part", "changed", "refresh_run", "severity_sql"]
@@ -23,6 +24,12 @@ def severity_sql(column: str) -> str:
     """How bad the outcome in `column` is, as an expression of SQL."""
     steps = " ".join(f"WHEN '{name}' THEN {rank}" for rank, name in enumerate(OUTCOMES))
     return f"CASE {column} {steps} END"
+
+
+def _was_run(table: str) -> str:
+    """1 for a result of a test that ran. One that did not, because pytest died, tells less than
+    the last that did: it is shown only where there is no other."""
+    return f"CASE {table}.outcome WHEN 'died' THEN 0 ELSE 1 END"
 
 
 _COLUMNS = (
@@ -39,16 +46,17 @@ _FOUND = """
 _PLACE = f""",
             row_number() OVER (
                 PARTITION BY result.test_id, result.backend_id, coalesce(run.branch, '')
-                ORDER BY run.started DESC, run.id DESC, {severity_sql("result.outcome")} DESC,
-                    result.id DESC) AS place"""
+                ORDER BY {_was_run("result")} DESC, run.started DESC, run.id DESC,
+                    {severity_sql("result.outcome")} DESC, result.id DESC) AS place"""
 _KEEP_NEWEST = f"""
     ON CONFLICT (project_id, branch, test_id, backend_id) DO UPDATE SET
         run_id = excluded.run_id, part_id = excluded.part_id, result_id = excluded.result_id,
         started = excluded.started, outcome = excluded.outcome, duration = excluded.duration,
         at = excluded.at
-    WHERE (excluded.started, excluded.run_id, {severity_sql("excluded.outcome")},
-            excluded.result_id)
-        > (cell.started, cell.run_id, {severity_sql("cell.outcome")}, cell.result_id)
+    WHERE ({_was_run("excluded")}, excluded.started, excluded.run_id,
+            {severity_sql("excluded.outcome")}, excluded.result_id)
+        > ({_was_run("cell")}, cell.started, cell.run_id,
+            {severity_sql("cell.outcome")}, cell.result_id)
 """
 # A part has a cell once, so its results need no ranking.
 _PUT_PART = f"""
@@ -76,6 +84,7 @@ _OF_STALE_CELLS = """
             AND stale.project_id = run.project_id
         WHERE stale.project_id = :project AND stale.started = :stale
 """
+_PUT_JOINT = joint_sql(severity_sql("result.outcome"), f"AND {_OF_RUN.removeprefix('WHERE ')}")
 
 
 def add_part(connection: Connection, project: int, run: int, part: int) -> None:
@@ -93,12 +102,18 @@ def refresh_run(connection: Connection, project: int, run: int, moved: bool) -> 
     """
     stale = {"project": project, "stale": _STALE}
     connection.execute(
-        text("UPDATE cell SET started = :stale WHERE project_id = :project AND run_id = :run"),
+        text(
+            "UPDATE cell SET started = :stale, outcome = 'died'"
+            " WHERE project_id = :project AND run_id = :run"
+        ),
         {**stale, "run": run},
     )
     of_run = text(_PUT.format(where=_OF_RUN)), {"run": run}
     of_history = text(_PUT.format(where=_OF_STALE_CELLS)), stale
-    for statement, values in (of_history, of_run) if moved else (of_run, of_history):
+    # A run that died may have lost a cell to one before it, which only the history knows.
+    query = text(f"SELECT 1 FROM result {_OF_RUN} AND result.outcome = 'died' LIMIT 1")
+    ask_first = moved or connection.execute(query, {"run": run}).first() is not None
+    for statement, values in (of_history, of_run) if ask_first else (of_run, of_history):
         connection.execute(statement, values)
     connection.execute(
         text("DELETE FROM cell WHERE project_id = :project AND started = :stale"), stale
@@ -127,3 +142,5 @@ def _count(connection: Connection, run: int) -> None:
         ),
         {"run": run, "part": parts[0].id if parts else None},
     )
+    connection.execute(text("DELETE FROM joint WHERE run_id = :run"), {"run": run})
+    connection.execute(text(_PUT_JOINT), {"run": run})

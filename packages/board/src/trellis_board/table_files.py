@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from sqlalchemy import Connection, update
 
 from . import schema
+from .clean import name_of
 from .queries import UnknownNameError, backend_names, latest, modules, parts
 from .recording import ensure_tests, project_id, record_part
 from .records import Part, Result
 from .store import Store
 from .tables import Cell, Table, read_table, write_table
 
-__all__ = ["export_tables", "file_name", "import_table", "write_tables"]
+__all__ = ["export_tables", "file_names", "import_table", "write_tables"]
+
+_LONGEST_FILE = 150
 
 
 def import_table(store: Store, project: str, module: str, text: str, at: float) -> int:
@@ -23,7 +27,7 @@ def import_table(store: Store, project: str, module: str, text: str, at: float) 
 
     The order of its rows and columns is kept. Importing the same table again changes nothing.
     """
-    table = read_table(text, module)
+    table, module = read_table(text, module), name_of(module)
     results = [
         Result(module, test, backend, cell.outcome, link=cell.link)
         for test, cells in table.rows.items()
@@ -33,7 +37,7 @@ def import_table(store: Store, project: str, module: str, text: str, at: float) 
     part = Part(run=f"import-{digest}", shard=module, started=at, results=results)
     with store.writing() as connection:
         owner = project_id(connection, project)
-        rows = [(module, test) for test in table.rows]
+        rows = [(module, name_of(test)) for test in table.rows]
         tests = ensure_tests(connection, owner, rows)
         record_part(connection, owner, part)
         connection.execute(
@@ -77,20 +81,33 @@ def write_tables(tables: dict[str, Table], folder: Path) -> list[Path]:
     """Write each table to a file of its own in `folder`; returns the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
+    names = file_names(tables)
     for module, table in tables.items():
-        path = folder / f"{file_name(module)}.md"
-        if path in written:
-            raise ValueError(f"two modules would both be written to {path}; rename one of them")
+        path = folder / f"{names[module]}.md"
         path.write_text(write_table(table), encoding="utf-8")
         written.append(path)
     return written
 
 
-def file_name(name: str) -> str:
-    """A module's or backend's name as the name of a file: it can lead nowhere else.
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """For each name of a module or backend one of a file: it can lead nowhere else.
 
-    >>> file_name("tests/core/test_ops"), file_name("../../etc/passwd")
-    ('tests.core.test_ops', 'etc.passwd')
+    Long ones are cut, and where two would be the same, the later one gets a digest of its name.
+
+    >>> file_names(["tests/core/test_ops", "../../etc/passwd", "etc.passwd"])
+    {'tests/core/test_ops': 'tests.core.test_ops', '../../etc/passwd': 'etc.passwd', \
+'etc.passwd': 'etc.passwd.3d7f14ed'}
     """
-    kept = "".join(c if c.isalnum() or c in "._-" else "." for c in name)
-    return kept.strip(".")[:150] or "unnamed"
+    given: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        kept = "".join(c if c.isalnum() or c in "._-" else "." for c in name).strip(".")
+        # File systems count bytes: 255 of them, of which a prefix and an ending take some.
+        cut = kept.encode()[:_LONGEST_FILE].decode(errors="ignore") or "unnamed"
+        # Some of them take two names for one that differ in their case.
+        if cut != (kept or cut) or cut.lower() in taken:
+            digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
+            cut = f"{cut}.{digest}"
+        taken.add(cut.lower())
+        given[name] = cut
+    return given

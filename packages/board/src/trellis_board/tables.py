@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from html import escape, unescape
+from html import unescape
 
 from .outcomes import OUTCOMES
+from .texts import as_markdown, quoted_link, safe_link
 
 __all__ = ["Cell", "Table", "TableError", "read_table", "write_table"]
 
@@ -81,10 +82,10 @@ def read_table(text: str, source: str = "table") -> Table:
 
 def write_table(table: Table) -> str:
     """Write a table with aligned columns and no newline at its end."""
-    rows = [["", *map(_quoted, table.columns)]]
+    rows = [["", *map(as_markdown, table.columns)]]
     for name, cells in table.rows.items():
         written = [_write_cell(cells[c]) if c in cells else "" for c in table.columns]
-        rows.append([_quoted(name), *written])
+        rows.append([as_markdown(name), *written])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [_line([cell.ljust(w) for cell, w in zip(row, widths, strict=True)]) for row in rows]
     lines.insert(1, "|" + "|".join(":" + "-" * (width + 1) for width in widths) + "|")
@@ -117,18 +118,8 @@ def _read_cell(cell: str, where: str) -> Cell:
 def _write_cell(cell: Cell) -> str:
     outcome = OUTCOMES[cell.outcome]
     image = f"<img src={_BADGE.format(name=outcome.name, colour=outcome.shield)}>"
-    if cell.link is None:
-        return image
-    # Percent signs keep a link a link; entities would not come back as they were written.
-    link = cell.link
-    for character, code in {'"': "%22", "<": "%3C", ">": "%3E", "|": "%7C", "\n": "%0A"}.items():
-        link = link.replace(character, code)
-    return _LINKED.format(link=link, image=image)
-
-
-def _quoted(name: str) -> str:
-    """A name as table text: nothing in it is markup, and no bar ends the cell."""
-    return escape(name, quote=False).replace("|", "\\|").replace("\n", " ")
+    link = cell.link if cell.link == "null" else safe_link(cell.link)
+    return image if link is None else _LINKED.format(link=quoted_link(link), image=image)
 
 
 def _plain(text: str) -> str:

@@ -42,6 +42,8 @@ class Flaky:
     """How often it passed only at a second attempt."""
     results: int
     outcome: str
+    since: float
+    """When it first turned, in these runs."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,31 @@ def flaky_cells(trouble: Trouble) -> list[Flaky]:
         same_commit = any(len(seen) == 2 for seen in by_commit.values())
         reruns = sum(result.attempts > 1 and result.outcome == "success" for result in results)
         if turns >= _TURNS or same_commit or reruns:
-            outcome = results[-1].outcome
-            found.append(Flaky(*cell, turns, same_commit, reruns, len(results), outcome))
+            found.append(
+                Flaky(
+                    *cell,
+                    turns=turns,
+                    same_commit=same_commit,
+                    reruns=reruns,
+                    results=len(results),
+                    outcome=results[-1].outcome,
+                    since=_first_turn(results),
+                )
+            )
     return sorted(found, key=lambda f: (-f.turns - f.reruns, f.test_id, f.backend_id))
+
+
+def _first_turn(results: list[_Result]) -> float:
+    """When a cell first turned red or green, or passed only when repeated."""
+    before: bool | None = None
+    for result in results:
+        red = is_red(result.outcome)
+        if before is not None and red != before and (red or result.outcome == "success"):
+            return result.run.started
+        if result.attempts > 1 and result.outcome == "success":
+            return result.run.started
+        before = red if red or result.outcome == "success" else before
+    return results[0].run.started
 
 
 def regressions(connection: Connection, project: int, trouble: Trouble) -> list[Regressions]:
@@ -110,7 +134,8 @@ def regressions(connection: Connection, project: int, trouble: Trouble) -> list[
                 change = Change(
                     kind, *names[test], backends[backend], before, result.outcome, result.message
                 )
-                if change.is_regression:
+                is_worse = before is None or severity(result.outcome) > severity(before)
+                if change.is_regression or (kind == "newly hollow" and is_worse):
                     broken.setdefault(result.run.id, []).append(change)
             before = result.outcome
     return [Regressions(run, broken[run.id]) for run in recent if run.id in broken]

@@ -1,4 +1,4 @@
-"""Looking after a store: delete runs, forget old ones, make a backup."""
+"""Looking after a store: delete runs, forget old ones, make a backup and restore it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import Connection, delete, exists, insert, select, text
 
 from . import schema
 from .branches import board_of
@@ -14,7 +14,9 @@ from .queries import RunInfo, UnknownNameError, runs
 from .store import Store
 from .summaries import refresh_run
 
-__all__ = ["backup", "compact", "delete_runs", "old_runs"]
+__all__ = ["backup", "compact", "copy_store", "delete_runs", "old_runs"]
+
+_ROWS_AT_ONCE = 5000
 
 
 def delete_runs(connection: Connection, project: int, names: Collection[str]) -> int:
@@ -60,10 +62,11 @@ def old_runs(
 
 def backup(store: Store, to: Path) -> None:
     """Copy a store to a new SQLite file while others may keep writing to it."""
-    if store.engine.dialect.name != "sqlite":
-        raise ValueError("a PostgreSQL database is backed up with pg_dump")
     if to.exists():
         raise FileExistsError(f"{to} exists; a backup never overwrites a file")
+    if store.engine.dialect.name != "sqlite":
+        copy_store(store, Store.open(to))
+        return
     target = sqlite3.connect(to)
     try:
         with store.engine.connect() as connection:
@@ -74,6 +77,32 @@ def backup(store: Store, to: Path) -> None:
         target.execute("PRAGMA journal_mode = DELETE")
     finally:
         target.close()
+
+
+def copy_store(source: Store, target: Store) -> int:
+    """Copy everything into an empty store of either database, settings and tokens included.
+
+    Returns the number of results. It is one transaction on either side: the copy shows one moment,
+    and is whole or not there.
+    """
+    copied = 0
+    with source.reading() as reading, target.writing() as writing:
+        if writing.execute(select(schema.project.c.id).limit(1)).first() is not None:
+            raise ValueError("the store is not empty; a backup is restored into a new one")
+        for table in schema.metadata.sorted_tables:
+            found = reading.execution_options(yield_per=_ROWS_AT_ONCE).execute(select(table))
+            for some in found.mappings().partitions():
+                writing.execute(insert(table), [dict(row) for row in some])
+                copied += len(some) if table is schema.result else 0
+            if target.engine.dialect.name == "postgresql" and "id" in table.c:
+                # The next row gets a number after those that were copied.
+                writing.execute(
+                    text(
+                        f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'),"
+                        f" (SELECT coalesce(max(id), 1) FROM {table.name}))"
+                    )
+                )
+    return copied
 
 
 def compact(store: Store) -> None:

@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from _pytest.unittest import TestCaseFunction
 
-from . import cells, comparisons, environment, journal, observers, rewriting
-from .columns import Labels, group_of
+from . import arrays, cells, comparisons, environment, journal, observers, rewriting
+from .columns import PLAIN, Labels, group_of
 from .recorder import Verdict, is_subtest
 from .records import Cell
+from .unmade import remarks_on
 
 __all__ = ["Messenger", "Watcher"]
+
+
+class SeenArrays:
+    """In how many tests of each column arrays were seen: its own, and others where it has none.
+
+    A rule that never applies is silent. A backend whose arrays are never there is worth a line.
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[int]] = {}
+
+    def add(self, column: str, tally: comparisons.Tally) -> None:
+        """Take note of one test that compared something."""
+        found = tally.evidence if tally.family is not None else bool(tally.seen)
+        self.merge({column: [1, int(found)]})
+
+    def merge(self, columns: Mapping[str, Sequence[int]]) -> None:
+        """Add what another process has seen."""
+        for column, (tests, found) in columns.items():
+            known = self.columns.setdefault(column, [0, 0])
+            known[0] += tests
+            known[1] += found
+
+    def told(self) -> list[str]:
+        """The lines for the end of a session."""
+        lines = []
+        for column, (tests, found) in self.columns.items():
+            family = arrays.family_of(column)
+            plural = "" if tests == 1 else "s"
+            if family is not None and not found:
+                of = "" if group_of(column) == family else f" of {column}"
+                lines.append(f"board: no {family} array was seen in {tests} test{plural}{of}")
+            elif family is None and found and group_of(column) != PLAIN:
+                lines.append(
+                    f"board: which arrays are those of {column!r} is not known, so nobody looked "
+                    f"for them in {tests} test{plural}; board_arrays = {group_of(column)}=PACKAGE"
+                )
+        return lines
 
 
 class Watcher:
@@ -36,6 +76,8 @@ class Watcher:
         is_writer = worker.get("workerid") == "gw0" and "board_journal" in worker
         self.journal = Path(worker["board_journal"]) if is_writer else None
         self._tally: comparisons.Tally | None = None
+        self._item: pytest.Item | None = None
+        self.seen = SeenArrays()
         self._outer: comparisons.Tally | None = None
         self._seen_classes: set[type] = set()
 
@@ -62,6 +104,7 @@ class Watcher:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
         cell = self.cells.get(item.nodeid) or self.cell_of(item)
+        self._item = item
         self._tally = tally = comparisons.Tally(cell[2])
         self._outer = comparisons.start(tally)
         if type(item) is not pytest.Function:
@@ -88,7 +131,10 @@ class Watcher:
         comparisons.start(self._outer)
         if tally.count == 0 and not self._counts_asserts:
             return None, None  # pytest --assert=plain: not known
-        return tally.count, tally.why_hollow()
+        item, self._item = self._item, None
+        if item is not None and tally.count:
+            self.seen.add(self.cells[item.nodeid][2], tally)
+        return tally.count, tally.why_hollow(remarks_on(item) if tally.count == 0 else ())
 
 
 class Messenger:
@@ -104,3 +150,9 @@ class Messenger:
             report.board_cell = cell and list(cell)  # type: ignore[attr-defined]
         elif report.when == "call" and not is_subtest(report):
             report.board_verdict = list(self._watcher.verdict())  # type: ignore[attr-defined]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        # The controller tells what all workers together have seen.
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["board_seen"] = self._watcher.seen.columns

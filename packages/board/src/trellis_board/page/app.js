@@ -12,11 +12,11 @@
   function refresh() {
     const begun = performance.now();
     const shown = columns();
-    const rows = Board.sort(Board.filter({ ...state, columns: shown }), state.sort, shown);
+    const rows = Board.sort(Board.filter({ ...state, question: understood(), columns: shown }), state.sort, shown);
     const searching = Boolean(state.words || state.statuses.size || state.module || state.age);
     matrix.show(rows, shown, state.sort === "", searching);
     drawChips(rows, shown);
-    drawCards(rows);
+    drawCards();
     const all = Board.rows.length;
     $("count").textContent = rows.length === all ? `${all.toLocaleString("en")} tests`
       : `${rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} tests`;
@@ -27,11 +27,37 @@
     document.documentElement.dataset.rows = rows.length;
   }
 
-  // A card per backend: how much of it is green, among the rows shown. Pressed cards are columns.
-  function drawCards(rows) {
+  // What was typed, as a question. While it is none, its words are looked for, and the page says why.
+  function understood() {
+    $("question-problem").hidden = true;
+    try {
+      return Board.question(state.words);
+    } catch (error) {
+      $("question-problem").textContent = error.message;
+      $("question-problem").hidden = false;
+      const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
+      return (row) => words.every((word) => row.words.includes(word));
+    }
+  }
+
+  // The joint score: rows that are green on all backends.
+  function jointCard() {
+    if (Board.width < 2) return [];
+    const score = Board.joint(Board.rows);
+    const target = Board.target === null ? "" : `, target ${Board.target}%`;
+    const card = make("a", { class: "card joint", href: "#q=not+is%3Agreen", title: "Show the tests that are not green on all backends" },
+      make("span", { class: "card-name" }, "All backends"), make("span", { class: "card-share" }, Board.percent(score)),
+      Board.target === null ? make("span", { class: "bar" }) : Board.targetBar(score),
+      make("span", { class: "card-text" }, score.of ? `${score.green.toLocaleString("en")} of ${score.of.toLocaleString("en")} tests green on all${target}`
+        : "no test on two backends"));
+    return [make("li", {}, card)];
+  }
+
+  // A card per backend: how much of it is green, whatever is filtered. Pressed cards are columns.
+  function drawCards() {
     const focused = document.activeElement?.dataset?.backend;
-    $("cards").replaceChildren(...Board.backends.map((backend, index) => {
-      const counts = Board.count(rows, [index], false);
+    $("cards").replaceChildren(...jointCard(), ...Board.backends.map((backend, index) => {
+      const counts = Board.count(Board.rows, [index], false);
       const score = Board.score(counts);
       const text = score.of ? `${score.green.toLocaleString("en")} of ${score.of.toLocaleString("en")} green`
         : score.ran ? "all skipped" : "never run";
@@ -139,6 +165,10 @@
       ? `${Board.rows.length.toLocaleString("en")} tests · ${Board.width} backend${Board.width === 1 ? "" : "s"} · `
         + `${Board.branch}, latest run ${Board.date(newest.started)} at ${Board.commit(newest.commit)}`
       : "Nothing has been recorded yet.";
+    const reached = newest && Board.died.get(newest.id);
+    $("died").hidden = reached === undefined;
+    $("died").textContent = reached === undefined ? ""
+      : `The latest run died at ${reached} %. Cells that it did not reach show older runs, or that it died.`;
     $("branches").hidden = Board.branches.length < 2;
     $("branch").replaceChildren(...Board.branches.map((branch) => make("option", {}, branch.name)));
     $("branch").value = Board.branch;
@@ -164,11 +194,20 @@
     const entry = (path, name) => make("li", {}, make("img", { src: `badges/${path}`, alt: `${name} badge`, loading: "lazy" }),
       make("code", {}, `![${name}](${new URL(`badges/${path}`, location.href).href.split("#")[0]})`));
     const groups = Board.sections.filter(({ key }) => key.startsWith("group:"));
-    $("badge-list").replaceChildren(entry("all.svg", Board.title),
+    const joint = Board.joint(Board.rows).of ? [entry("joint.svg", "All backends")] : [];
+    $("badge-list").replaceChildren(entry("all.svg", Board.title), ...joint,
       ...Board.backends.map(({ name, label }) => entry(`backend.${file(name)}.svg`, label)),
       ...groups.map(({ name }) => entry(`group.${file(name)}.svg`, name)),
       ...Board.modules.map(({ name }) => entry(`module.${file(name)}.svg`, name)));
     $("badges").showModal();
+  }
+
+  // Questions that everybody asks, as links: the address after "#q=" is the question.
+  function drawPresets() {
+    $("presets").replaceChildren(...Board.presets.map(([name, question]) => {
+      const link = make("a", { href: `#${new URLSearchParams({ q: question })}`, title: question }, name);
+      return make("li", {}, link);
+    }));
   }
 
   function drawLegend() {
@@ -209,6 +248,7 @@
     compare = new Board.Compare(openCell, remember);
     health = new Board.Health(openCell, (run) => { compare.choose(null, `run:${run}`); show("compare"); });
     drawLegend();
+    drawPresets();
     await recall();
     $("search").addEventListener("input", (event) => { state.words = event.target.value; refresh(); });
     for (const key of ["module", "age", "sort"]) {

@@ -68,6 +68,7 @@ Board.Compare = class {
     const red = (outcome) => outcome === "failure" || outcome === "error";
     if (old === now) return null;
     if (now === null) return "gone";
+    if (now === "died") return "died";
     if (red(now)) return red(old) ? null : "red";
     if (now === "hollow") return "hollow";
     if (now === "success") return "green";
@@ -81,7 +82,7 @@ Board.Compare = class {
     }
     this.status.textContent = "Comparing…";
     const [before, after] = await Promise.all([this.cells(this.base.value), this.cells(this.head.value)]);
-    const found = { red: [], hollow: [], skipped: [], green: [], slower: [], gone: [] };
+    const found = { red: [], died: [], hollow: [], skipped: [], green: [], slower: [], gone: [] };
     const nothing = { outcome: Board.NEVER, milliseconds: NaN };
     for (const cell of new Set([...before.keys(), ...after.keys()])) {
       const [old, now] = [before.get(cell) ?? nothing, after.get(cell) ?? nothing];
@@ -98,13 +99,13 @@ Board.Compare = class {
     }
     this.out.replaceChildren(
       this.section("Newly red", "failure", found.red),
+      this.section("Not run: pytest died", "died", found.died),
       this.section("Newly hollow", "hollow", found.hollow),
       this.section("Newly skipped", "skipped", found.skipped),
       this.section("Newly green", "success", found.green),
       this.section("Slower", "xfailed", found.slower, true),
       this.section("No longer run", "never", found.gone));
-    const regressions = found.red.length
-      + found.hollow.filter((change) => change.from < change.to).length;
+    const regressions = found.red.length;
     const total = Object.values(found).reduce((sum, changes) => sum + changes.length, 0);
     this.status.textContent = total
       ? `${regressions} regression${regressions === 1 ? "" : "s"}, ${total} change${total === 1 ? "" : "s"}`

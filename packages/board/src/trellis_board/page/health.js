@@ -14,7 +14,7 @@ Board.Health = class {
   }
 
   // One small plot per backend: many lines in one would need a legend and sharp eyes.
-  drawTrends({ runs, tallies }) {
+  drawTrends({ runs, tallies, joint }) {
     const counts = new Map();
     for (let i = 0; i < tallies.length; i += 4) {
       const key = `${tallies[i]}/${tallies[i + 1]}`;
@@ -28,15 +28,18 @@ Board.Health = class {
         .filter((point) => point.of > 0);
       return Board.make("li", {}, ...this.trend(backend.label, points));
     });
+    const joints = new Map(joint.map(([run, green, of]) => [run, { green, of }]));
+    const points = oldestFirst.filter((run) => joints.get(run.id)?.of).map((run) => ({ run, ...joints.get(run.id) }));
+    if (points.length) items.unshift(Board.make("li", { class: "joint" }, ...this.trend("All backends", points, Board.target)));
     document.getElementById("trends").replaceChildren(...items);
   }
 
-  trend(label, points) {
+  trend(label, points, target = null) {
     if (!points.length) return [Board.make("h3", {}, label), Board.make("p", { class: "hint" }, "no run yet")];
     const [width, height, edge] = [260, 48, 5];
     const share = ({ green, of }) => green / of;
     // The scale begins at the lowest point: from 98 % to 99 % is news.
-    const lowest = Math.min(0.98, ...points.map(share));
+    const lowest = Math.min(0.98, ...points.map(share), ...(target === null ? [] : [target / 100]));
     const x = (i) => edge + (i * (width - 2 * edge)) / Math.max(1, points.length - 1);
     const y = (point) => height - edge - ((share(point) - lowest) / (1 - lowest)) * (height - 2 * edge);
     const [first, last] = [points[0], points.at(-1)];
@@ -44,12 +47,17 @@ Board.Health = class {
       "aria-label": `${label}: green share over ${points.length} runs, from ${Board.percent(first)} to ${Board.percent(last)}` },
     Board.make("line", { x1: 0, x2: width, y1: edge, y2: edge, class: "rule" }),
     Board.make("path", { class: "trend", d: points.map((point, i) => `${i ? "L" : "M"}${x(i)} ${y(point)}`).join("") }));
+    if (target !== null) {
+      const at = y({ green: target, of: 100 });
+      svg.append(Board.make("line", { x1: 0, x2: width, y1: at, y2: at, class: "target" }, Board.make("title", {}, `target: ${target}%`)));
+    }
     points.forEach((point, i) => svg.append(Board.make("circle", { cx: x(i), cy: y(point), r: 3,
       class: point.green === point.of ? "success" : "hollow" },
     Board.make("title", {}, `${point.green} of ${point.of} green, ${Board.date(point.run.started)}, run ${point.run.name}`))));
     return [Board.make("h3", {}, label),
       Board.make("p", { class: "now" }, Board.make("strong", {}, Board.percent(last)),
-        Board.make("span", {}, `${last.green.toLocaleString("en")} of ${last.of.toLocaleString("en")}`)), svg];
+        Board.make("span", {}, `${last.green.toLocaleString("en")} of ${last.of.toLocaleString("en")}`
+          + (target === null ? "" : `, target ${target}%`))), svg];
   }
 
   drawFlaky({ flaky }) {

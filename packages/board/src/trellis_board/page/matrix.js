@@ -130,6 +130,11 @@ Board.Matrix = class {
   drawHeading({ section, rows }) {
     const element = Board.make("div", { class: "row module" },
       this.foldable(section.name, rows.length, this.isFolded(section)));
+    const joint = Board.joint(rows);
+    if (Board.width > 1 && joint.of) {
+      element.firstChild.append(Board.make("span", { class: "tests", title: "green on all backends" },
+        `${joint.green}/${joint.of}`, Board.make("span", { class: "hidden" }, " green on all backends")));
+    }
     if (section.plain) {
       element.append(this.share(rows, Board.width, 0, "without a backend"));
       element.lastChild.setAttribute("aria-colspan", this.columns.length);
@@ -189,6 +194,8 @@ Board.Matrix = class {
       "data-column": 0, title: `${row.module.name} :: ${row.name}` });
     if (!this.headings || row.plain) name.append(Board.make("span", { class: "of" }, row.module.name));
     name.append(Board.make("span", { class: "text" }, text));
+    const span = Board.spans.get(row.test.id);
+    if (span && !row.plain) name.append(Board.make("span", { class: "tests", title: span }, span));
     return name;
   }
 
@@ -300,6 +307,15 @@ Board.pill = (outcome) => Board.make("span", { class: "pill" },
   Board.make("b", { "aria-hidden": "true" }, Board.GLYPHS[outcome]), Board.make("span", {}, outcome));
 
 Board.backendId = (row, column) => (row.plain ? Board.plain : Board.backends[column].id);
+
+// How far a share is from a target, which is a line across the bar; the numbers are beside it.
+Board.targetBar = ({ green, of }) => {
+  const bar = Board.make("span", { class: "bar target", "aria-hidden": "true" },
+    Board.make("i", { class: "success" }), Board.make("b"));
+  bar.firstChild.style.width = `${of ? (100 * green) / of : 0}%`;
+  bar.lastChild.style.left = `${Board.target}%`;
+  return bar;
+};
 
 // A bar of coloured shares; the numbers beside it say the same in words.
 Board.bar = (counts, total) => {

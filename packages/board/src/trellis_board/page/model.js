@@ -5,7 +5,7 @@ const Board = { documents: new Map(), waiting: new Map() };
 
 Board.NEVER = -1; // no run has had this cell
 Board.NONE = -2; // there is no such cell: the row ran together with this backend, but not on it
-Board.GLYPHS = { success: "✓", skipped: "–", xfailed: "≈", hollow: "○", failure: "✕", error: "!" };
+Board.GLYPHS = { success: "✓", skipped: "–", xfailed: "≈", hollow: "○", died: "†", failure: "✕", error: "!" };
 
 // Files on a disk arrive as scripts that call this function; see static_page.py.
 window.boardDocument = (name, content) => {
@@ -74,6 +74,7 @@ Board.read = (overview) => {
   const toRun = ([id, name, commit, branch, started]) => ({ id, name, commit, branch, started });
   Board.runs = overview.runs.map(toRun);
   Board.comparable = overview.comparable.map(toRun);
+  Board.died = new Map(overview.died);
   Board.runById = new Map([...Board.comparable, ...Board.runs].map((run) => [run.id, run]));
   Board.modules = overview.modules.map(([id, name]) => ({ id, name }));
   Board.testById = new Map();
@@ -84,6 +85,7 @@ Board.read = (overview) => {
   });
   Board.readRows(overview);
   Board.readCells(overview.cells);
+  Board.readPasts(overview);
   Board.readIssues(overview);
 };
 
@@ -189,6 +191,40 @@ Board.findNoSuchCells = () => {
   });
 };
 
+// What questions ask of cells besides their outcome: see questions.js.
+Board.readPasts = ({ pasts, presets, target, groups, spans }) => {
+  Board.spans = new Map(spans);
+  Board.presets = presets;
+  Board.target = target;
+  Board.groupOf = (test) => (test.group === undefined ? null : groups[test.group][0]);
+  Board.redSince = new Map();
+  Board.neverGreen = new Set();
+  Board.flakyCells = new Set();
+  for (let i = 0; i < pasts.length; i += 5) {
+    const [test, backend, since, never, flaky] = pasts.slice(i, i + 5);
+    const at = Board.at(Board.rowOf(test, backend), Board.columnById.get(backend));
+    if (since) Board.redSince.set(at, since);
+    if (never) Board.neverGreen.add(at);
+    if (flaky) Board.flakyCells.add(at);
+  }
+};
+
+// Rows that are green on all backends, as `joint_score` in rows.py counts them.
+Board.joint = (rows) => {
+  const every = Board.backends.map((_, index) => index);
+  const skipped = Board.outcomes.indexOf("skipped");
+  let [green, of] = [0, 0];
+  for (const row of rows) {
+    if (row.plain) continue;
+    const codes = every.map((column) => Board.outcome[Board.at(row, column)]).filter((code) => code !== Board.NONE);
+    const ran = codes.filter((code) => code !== Board.NEVER);
+    if (ran.length < 2 || ran.every((code) => code === skipped)) continue;
+    of += 1;
+    if (codes.every((code) => code === 0)) green += 1;
+  }
+  return { green, of };
+};
+
 Board.readIssues = ({ issues, linked }) => {
   Board.issueOf = new Map();
   for (let i = 0; i < linked.length; i += 3) {
@@ -200,15 +236,14 @@ Board.readIssues = ({ issues, linked }) => {
 Board.DAY = 86400;
 Board.now = () => Date.now() / 1000;
 
-// Rows of which at least one shown cell has a wanted status and a wanted age.
-Board.filter = ({ words, statuses, columns, module, age }) => {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+// Rows that fit a question, and of which at least one shown cell has a wanted status and a wanted age.
+Board.filter = ({ question, statuses, columns, module, age }) => {
   const limit = age ? Board.now() - Number(age.slice(1)) * Board.DAY : 0;
   const young = age.startsWith("<");
   const free = statuses.size === 0 && !age && columns.length === Board.width;
   return Board.rows.filter((row) => {
     if (module && row.section.key !== module && row.module.name !== module) return false;
-    if (!wanted.every((word) => row.words.includes(word))) return false;
+    if (!question(row)) return false;
     if (free) return true;
     return Board.columnsOf(row, columns).some((column) => {
       const at = Board.at(row, column);

@@ -9,6 +9,7 @@
 # starts again from what the first one left, and merges its own parts into that. The branch always
 # has a single commit, so that the repository does not grow with every run.
 #
+# With BOARD_PROJECT, nothing but this project is taken from the PARTs.
 # BOARD_HISTORY_BRANCH (board-history) and BOARD_HISTORY_REMOTE (origin) may say otherwise; with
 # BOARD_KEEP (as 180d) runs that are older are forgotten.
 set -euo pipefail
@@ -40,7 +41,7 @@ save() {
     before=$(tip)
     rm -f "$store" "$store-wal" "$store-shm"
     fetch "$store"
-    trellis-board merge --store "$store" "$@"
+    trellis-board merge --store "$store" ${BOARD_PROJECT:+--project "$BOARD_PROJECT"} "$@"
     if [ -n "${BOARD_KEEP:-}" ]; then
       trellis-board prune --store "$store" --older-than "$BOARD_KEEP"
     fi

@@ -1,0 +1,1 @@
+"""Capability tables in other people's documentation: extensions for Sphinx and for MkDocs."""
