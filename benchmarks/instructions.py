@@ -73,9 +73,6 @@ def calls(backend):
     """{"numpy tanh: native": call, ...}"""
     from dispatch_calls import ARITY, contestants
 
-    import trellis
-
-    assert trellis.nn  # makes look-ups in the package fast
     made = {}
     for op in ARITY:
         for who, call in contestants(backend, op).items():

@@ -16,9 +16,7 @@ import numpy as np
 from harness import QUICK, Report
 
 # The same program as in the short test.
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "train")]
-from test_loss_curves import OPTIMIZERS, TOLERANCES, curve
+from trellis.conformance.test_training import OPTIMIZERS, TOLERANCES, curve
 
 BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 STEPS = 40 if QUICK else 200

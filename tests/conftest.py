@@ -1,27 +1,31 @@
-"""Every test with the argument `backend` runs on all four; a missing framework is an error, not a
-skip."""
+"""Every test with the argument `backend` runs on all four, and on those that installed packages
+bring; a missing framework is an error, not a skip."""
 
-import contextlib
 import gc
 import os
-import sys
 
 # TensorFlow announces its build on standard error at every start otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# XLA compiles thousands of tiny programs once each: optimising them takes longer than they run.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
-    " --xla_cpu_use_fusion_emitters=false",  # halves the time of a compilation
-)
 
-import numpy as np
 import pytest
 
 import programs  # before JAX is imported: it reads the environment then
 import trellis
 from frameworks import BACKENDS, hide_others, named_by_the_test
 from memory import Memory
+
+pytest.register_assert_rewrite("trellis.conformance")
+
+from trellis.conformance.compilers import compile_with as compile_with  # noqa: E402
+from trellis.conformance.compilers import fresh as fresh  # noqa: E402
+from trellis.conformance.compilers import one_program as one_program  # noqa: E402
+from trellis.conformance.fixtures import _defaults_stay as _defaults_stay  # noqa: E402
+from trellis.conformance.fixtures import _dynamo_resets as _dynamo_resets  # noqa: E402
+from trellis.conformance.fixtures import array as array  # noqa: E402
+from trellis.conformance.fixtures import compiled as compiled  # noqa: E402
+from trellis.conformance.fixtures import x64 as x64  # noqa: E402
+from trellis.conformance.fixtures import xp as xp  # noqa: E402
+from trellis.conformance.rows import is_asked  # noqa: E402
 
 # Four frameworks and all they compiled are looked through at each collection: let them be fewer.
 gc.set_threshold(50_000, 20, 20)
@@ -71,7 +75,7 @@ def pytest_collection_modifyitems(config, items):
         params = getattr(getattr(item, "callspec", None), "params", {})
         name = params.get("backend", chosen[0])
         row = rows.get((item.path, item.originalname), 0) if name in chosen else 0
-        is_kept = name in chosen and row % step == 0
+        is_kept = name in chosen and row % step == 0 and is_asked(item, name)
         if step > 1 and item.get_closest_marker("slow"):
             is_kept = False
         if item.get_closest_marker("long") and not config.getoption("--long"):
@@ -141,105 +145,7 @@ def _no_time(*_):
     return 0.0
 
 
-@pytest.fixture
-def xp(backend):
-    """The namespace of the backend."""
-    return trellis.namespace(backend)
-
-
-@pytest.fixture
-def x64(backend):
-    """A function giving a context with 64-bit types: JAX must be asked for them."""
-
-    def enabled():
-        if backend == "jax":
-            import jax
-
-            return jax.enable_x64(True)
-        return contextlib.nullcontext()
-
-    return enabled
-
-
-@pytest.fixture
-def array(backend):
-    """A function from Python numbers or NumPy arrays to arrays of the backend.
-
-    NumPy's are read-only, so that a function that writes into its input fails here.
-    """
-
-    def make(values, dtype=None):
-        if isinstance(values, np.ndarray):
-            x = np.array(values, dtype)
-        else:
-            x = trellis.namespace("numpy").asarray(values, dtype=dtype)
-        if backend == "numpy":
-            x.setflags(write=False)
-        return trellis.namespace(backend).from_numpy(x)
-
-    return make
-
-
-@pytest.fixture
-def compiled(backend):
-    """A function that compiles another with the compiler of the backend."""
-    if backend == "torch":
-        import torch
-
-        torch._dynamo.reset()
-
-    def make(fn):
-        return compile_with(backend, fn)
-
-    return make
-
-
-def compile_with(backend, fn, autograph=True):
-    """`fn` under the compiler of a backend, in the form that refuses to fall back to Python.
-
-    Without one `trellis.compile` runs the function, and must change nothing. TensorFlow rewrites
-    the source of all that is called, unless `autograph` is False, as in `trellis.compile`.
-    """
-    if backend == "jax":
-        import jax
-
-        return jax.jit(fn)
-    if backend == "torch":
-        import torch
-
-        return torch.compile(fn, backend="eager", fullgraph=True)
-    if backend == "tensorflow":
-        import tensorflow as tf
-
-        return tf.function(fn, autograph=autograph)
-    return trellis.compile(fn)
-
-
-def one_program(backend, fn):
-    """`fn` as one program on JAX, which would compile each of its operations alone; else itself.
-
-    For what is about numbers; that every operation runs alone too is for `test_cases` to say.
-    """
-    return compile_with(backend, fn) if backend == "jax" else fn
-
-
-@pytest.fixture(autouse=True)
-def _defaults_stay():
-    """A test that changes a default of the process fails here, not in the one after it."""
-    before = trellis.current_backend(), trellis.default_dtype()
-    yield
-    assert (trellis.current_backend(), trellis.default_dtype()) == before
-
-
 _memory = Memory()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _dynamo_counts_within_a_file():
-    """Dynamo limits how often one function is compiled, over all tests of a process."""
-    yield
-    if "torch._dynamo" in sys.modules:
-        sys.modules["torch._dynamo"].reset()
 
 
 @pytest.fixture(autouse=True)
@@ -247,12 +153,3 @@ def _compiled_programs_stay_few():
     """Thousands of compiled programs would fill the memory of a worker."""
     yield
     _memory.release_if_grown()
-
-
-def fresh(backend, fn):
-    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
-    if backend == "torch":
-        import torch
-
-        torch._dynamo.reset()
-    return compile_with(backend, fn)

@@ -3,8 +3,11 @@
 import sys
 from pathlib import Path
 
-from trellis._core.dispatch import BACKENDS as BACKENDS
+from trellis._core.dispatch import backend_names
 from trellis.errors import BackendNotInstalledError
+
+# The four, and those that installed packages bring.
+BACKENDS = backend_names()
 
 # What only one framework brings along.
 COMPANIONS = {"flax": "jax", "optax": "jax", "jaxlib": "jax", "keras": "tensorflow"}
@@ -21,11 +24,6 @@ def framework_of(module):
     top = module.partition(".")[0]
     name = COMPANIONS.get(top, top)
     return name if name in BACKENDS[1:] else None
-
-
-def other_of(backend):
-    """A framework whose arrays must not meet those of `backend`; NumPy's are always there."""
-    return "torch" if backend == "numpy" else "numpy"
 
 
 class _Without:

@@ -6,7 +6,9 @@ them back in a sixth of the time. Its key has the program, the flags and the ver
 folder is build/jax-programs, unless the environment names another.
 """
 
+import contextlib
 import functools
+import importlib.metadata
 import os
 import shutil
 import threading
@@ -21,6 +23,14 @@ os.environ.setdefault(FOLDER, str(HERE))
 # By default only what takes a second to compile is kept.
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+# XLA compiles thousands of tiny programs once each: optimising them takes longer than they run.
+_flags = "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+    if importlib.metadata.version("jaxlib").startswith("0.10."):
+        # Halves the time of a compilation; XLA ends the process at a flag that it no longer has.
+        _flags += " --xla_cpu_use_fusion_emitters=false"
+os.environ.setdefault("XLA_FLAGS", _flags)
 
 
 def stay_few():

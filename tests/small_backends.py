@@ -11,10 +11,8 @@ from types import ModuleType
 import numpy as np
 
 import trellis
-from trellis._backends.complete import complete
-from trellis._core import dispatch, tree
-from trellis._core.abilities import Abilities
-from trellis._core.dtypes import NUMERIC
+from trellis import tree
+from trellis.backend import NUMERIC, Abilities, complete, register, unregister
 
 HOST = trellis.namespace("numpy")
 
@@ -214,8 +212,8 @@ SMALL = {
 @contextmanager
 def registered(xp):
     """The backend is known inside the block."""
-    dispatch.register(xp, xp.ARRAY_TYPES)
+    register(xp, xp.ARRAY_TYPES)
     try:
         yield xp
     finally:
-        dispatch.unregister(xp.__name__)
+        unregister(xp.__name__)

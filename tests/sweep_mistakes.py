@@ -1,7 +1,7 @@
 """How much of the table of mistakes is clear: `python tests/sweep_mistakes.py numpy torch`."""
 
+import argparse
 import os
-import sys
 from collections import Counter
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -9,15 +9,17 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 
 import trellis
-from good_calls import all_calls
-from mistakes import KNOWN, is_clear, mistakes_in, outcome
+from trellis.conformance.good_calls import all_calls
+from trellis.conformance.mistakes import KNOWN, is_clear, mistakes_in, outcome
 
 
-def sweep(backends: list[str]) -> None:
+def sweep(backends: list[str], labels: list[str]) -> None:
     counts = {backend: Counter() for backend in backends}
     divided = 0
     for name, call in all_calls().items():
         for mistake in mistakes_in(call):
+            if labels and not mistake.where.endswith(tuple(labels)):
+                continue
             if KNOWN.get((name, mistake.where), "").startswith("so many"):
                 continue
             answers = set()
@@ -41,4 +43,8 @@ def sweep(backends: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sweep(sys.argv[1:] or ["numpy"])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("backends", nargs="*", default=["numpy"])
+    parser.add_argument("--only", action="append", default=[], help="how the mistake is called")
+    given = parser.parse_args()
+    sweep(given.backends, [f": {label}" for label in given.only])

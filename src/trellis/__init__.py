@@ -33,8 +33,12 @@ from ._core.errors import TrellisError as TrellisError
 from ._core.container import Container as Container
 
 # Control flow
+from ._array.control import apply_where as apply_where
+from ._array.control import associative_scan as associative_scan
 from ._array.control import cond as cond
+from ._array.control import fori_loop as fori_loop
 from ._array.control import scan as scan
+from ._array.control import switch as switch
 from ._array.control import while_loop as while_loop
 
 # Creation
@@ -96,6 +100,9 @@ from ._core.dispatch import current_backend as current_backend
 from ._core.dispatch import namespace as namespace
 from ._core.dispatch import set_backend as set_backend
 from ._core.dispatch import using_backend as using_backend
+from ._core.host_fallback import set_host_fallback as set_host_fallback
+from ._core.host_fallback import using_host_fallback as using_host_fallback
+from ._core.installed import backends as backends
 
 # Element by element
 from ._array.elementwise import abs as abs
@@ -192,7 +199,9 @@ from ._array.products import tensordot as tensordot
 from ._array.products import vecdot as vecdot
 
 # Manipulation
+from ._array.manipulation import atleast_nd as atleast_nd
 from ._array.manipulation import broadcast_arrays as broadcast_arrays
+from ._array.manipulation import broadcast_shapes as broadcast_shapes
 from ._array.manipulation import broadcast_to as broadcast_to
 from ._array.manipulation import concat as concat
 from ._array.manipulation import expand_dims as expand_dims
@@ -213,6 +222,7 @@ from ._array.manipulation import unstack as unstack
 from ._array.reduction import all as all
 from ._array.reduction import allclose as allclose
 from ._array.reduction import any as any
+from ._array.reduction import array_equal as array_equal
 from ._array.reduction import cumulative_prod as cumulative_prod
 from ._array.reduction import cumulative_sum as cumulative_sum
 from ._array.reduction import diff as diff
@@ -244,17 +254,72 @@ from ._array.searching import topk as topk
 from ._array.searching import where as where
 
 # Sets
+from ._array.sets import isin as isin
+from ._array.sets import setdiff1d as setdiff1d
+from ._array.sets import union1d as union1d
 from ._array.sets import unique_all as unique_all
 from ._array.sets import unique_counts as unique_counts
 from ._array.sets import unique_inverse as unique_inverse
 from ._array.sets import unique_values as unique_values
 
+# Statistics
+from ._array.statistics import bincount as bincount
+from ._array.statistics import cov as cov
+from ._array.statistics import median as median
+from ._array.statistics import nanmax as nanmax
+from ._array.statistics import nanmean as nanmean
+from ._array.statistics import nanmin as nanmin
+from ._array.statistics import nansum as nansum
+from ._array.statistics import nunique as nunique
+from ._array.statistics import percentile as percentile
+from ._array.statistics import quantile as quantile
+
+# Sampled functions
+from ._array.signals import angle as angle
+from ._array.signals import convolve as convolve
+from ._array.signals import correlate as correlate
+from ._array.signals import deg2rad as deg2rad
+from ._array.signals import digitize as digitize
+from ._array.signals import gradient as gradient
+from ._array.signals import interp as interp
+from ._array.signals import rad2deg as rad2deg
+from ._array.signals import sinc as sinc
+from ._array.signals import trapezoid as trapezoid
+from ._array.signals import unwrap as unwrap
+
+# Diagonals and places
+from ._array.diagonals import create_diagonal as create_diagonal
+from ._array.diagonals import diag as diag
+from ._array.diagonals import diag_indices as diag_indices
+from ._array.diagonals import kron as kron
+from ._array.diagonals import tril_indices as tril_indices
+from ._array.diagonals import triu_indices as triu_indices
+from ._array.diagonals import unravel_index as unravel_index
+
+# Segments
+from ._array.segments import segment_max as segment_max
+from ._array.segments import segment_mean as segment_mean
+from ._array.segments import segment_min as segment_min
+from ._array.segments import segment_prod as segment_prod
+from ._array.segments import segment_softmax as segment_softmax
+
+# Whose arrays these are
+from ._array.border import array_namespace as array_namespace
+from ._array.border import is_array as is_array
+from ._array.border import is_jax_array as is_jax_array
+from ._array.border import is_numpy_array as is_numpy_array
+from ._array.border import is_tensorflow_array as is_tensorflow_array
+from ._array.border import is_torch_array as is_torch_array
+
 # Interchange
+from ._array.interchange import register_with_array_api as register_with_array_api
 from ._array.interchange import to_backend as to_backend
 from ._array.interchange import to_numpy as to_numpy
 
 # Sorting
+from ._array.sorting import argpartition as argpartition
 from ._array.sorting import argsort as argsort
+from ._array.sorting import partition as partition
 from ._array.sorting import sort as sort
 
 __version__ = "0.2.0"
@@ -288,6 +353,7 @@ from ._core.lazy import enter as __getattr__  # noqa: F401
 from ._core.lazy import names_of_package as __dir__  # noqa: F401
 
 if TYPE_CHECKING:
+    from . import array_api as array_api
     from . import convert as convert
     from . import export as export
     from . import distributed as distributed

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from . import __version__
+
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
@@ -23,7 +25,10 @@ COMMANDS = {
     "export": "trellis._commands.export",
     "inspect": "trellis._commands.inspect",
     "diverge": "trellis._commands.diverge",
+    "doctor": "trellis._commands.doctor",
+    "new-backend": "trellis._commands.new_backend",
     "run": "trellis.distributed.launcher",
+    "verify": "trellis._commands.verify",
 }
 
 
@@ -40,6 +45,7 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``trellis`` with these arguments, by default those of the process."""
     parser = argparse.ArgumentParser(prog="trellis", description="Trellis on the command line.")
+    parser.add_argument("--version", action="version", version=f"trellis {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
         command = _load(name, module)

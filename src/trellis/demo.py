@@ -2,7 +2,7 @@
 
     python -m trellis.demo                         on NumPy; takes under two minutes
     python -m trellis.demo --backends torch,jax    on two frameworks, one after the other
-    python -m trellis.demo --backends all          on all four
+    python -m trellis.demo --backends all          on all that are known
 
 The loss curves of all runs are drawn into one picture, build/loss_curves.svg, and coincide. The
 data are the 1797 images of 8 x 8 pixels that come with scikit-learn.
@@ -16,7 +16,7 @@ from typing import Any
 import trellis
 from trellis import functional as F
 from trellis import nn
-from trellis._core.dispatch import BACKENDS
+from trellis._core.dispatch import backend_names
 
 
 class DigitReader(trellis.Module):
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         description="Train a small convolutional network on handwritten digits.",
     )
     parser.add_argument(
-        "--backends", default="numpy", help=f'"all", or some of {",".join(BACKENDS)}'
+        "--backends", default="numpy", help=f'"all", or some of {",".join(backend_names())}'
     )
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument(
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     )
     parser.add_argument("--eager", action="store_true", help="do not compile")
     chosen = parser.parse_args(arguments)
-    names = list(BACKENDS) if chosen.backends == "all" else chosen.backends.split(",")
+    names = list(backend_names()) if chosen.backends == "all" else chosen.backends.split(",")
     for name in names:
         trellis.namespace(name)  # an unknown or missing framework raises before anything runs
     curves, accuracies = {}, {}

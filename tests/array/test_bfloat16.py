@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import trellis
-from cases import all_cases
 from conftest import one_program
 from trellis._core import dtypes
+from trellis.conformance.cases import all_cases
 
 UNIT = 2.0**-7
 # No framework factorises matrices or transforms in 16 bits; cast to float32 there.

@@ -3,6 +3,7 @@ examples anew each time."""
 
 import numpy as np
 import pytest
+from scipy import special
 
 import trellis
 from trellis import errors
@@ -49,6 +50,12 @@ def test_acos_of_a_large_number_and_nan(backend, xp, array):
     x = xp.acos(array(np.array([complex(1e30, np.nan)], "complex64")))
     assert bool(xp.isnan(xp.real(x))[0]) and bool(xp.isnan(xp.imag(x))[0])
     assert xp.dtype_name(x.dtype) == "complex64"
+
+
+def test_asinh_of_nan_and_a_large_number(backend, xp, array):
+    for imag in (2.0, 1e30, -1e30):
+        x = trellis.to_numpy(xp.asinh(array(np.array([complex(np.nan, imag)], "complex64"))))
+        assert np.isnan(x.real).all() and np.isnan(x.imag).all()
 
 
 @pytest.mark.parametrize("size", [1e-25, 1.0, 1e25])
@@ -495,6 +502,44 @@ def test_causal_attention_of_any_scale(scale, array):
     np.testing.assert_allclose(trellis.to_numpy(found), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("size", [3, 17, 64])  # kernels differ by size
+def test_softmax_of_a_row_with_nan_is_nan(name, size, backend, array):
+    x = np.random.default_rng(0).normal(size=(4, size)).astype("float32")
+    x[1, 1] = x[2, 0] = x[3, -1] = np.nan
+    for axis, given in ((-1, x), (0, x.T.copy())):
+        found = trellis.to_numpy(getattr(F, name)(array(given), axis=axis))
+        found = found if axis == -1 else found.T
+        assert np.isfinite(found[0]).all() and np.isnan(found[1:]).all()
+
+
+def test_attention_weights_of_a_query_with_nan_are_nan(backend, array):
+    x = np.ones((1, 3, 4), "float32")
+    x[0, 1, 2] = np.nan
+    layer = trellis.nn.MultiHeadAttention(4, 2, backend=backend)
+    key = np.ones((1, 3, 4), "float32")
+    out, weights = layer(*[array(y) for y in (x, key, key)], return_attention_weights=True)
+    for y in (trellis.to_numpy(out), trellis.to_numpy(weights)):
+        assert np.isfinite(y[0, [0, 2]]).all() and np.isnan(y[0, 1]).all()
+
+
+# Singular values that are dropped
+# -----------------------------------------------------
+
+
+def test_tolerances_of_pinv_and_matrix_rank(array):
+    """Relative to the largest one; without one the same everywhere: 5 times float32's epsilon."""
+    x = np.diag(np.array([4.0, 2.0, 1.0, 0.5, 8e-6], "float32"))
+    inverse = np.diag(np.array([0.25, 0.5, 1.0, 2.0, 1.25e5], "float32"))
+    # Diagonal: the kernels round each number by some units in its last place.
+    np.testing.assert_allclose(trellis.to_numpy(trellis.linalg.pinv(array(x))), inverse, rtol=1e-5)
+    x[-1, -1] = 1e-6
+    inverse[-1, -1] = 0
+    np.testing.assert_allclose(trellis.to_numpy(trellis.linalg.pinv(array(x))), inverse, rtol=1e-5)
+    assert int(trellis.linalg.matrix_rank(array(x))) == 4
+    assert [int(trellis.linalg.matrix_rank(array(x), rtol=t)) for t in (0.2, 0.4, 0.6)] == [3, 2, 1]
+
+
 # Types of linear algebra, transforms and layers
 # -----------------------------------------------------
 
@@ -674,3 +719,48 @@ def test_variance_of_too_few_elements_is_nan(array, compiled, n, correction):
 def test_logical_not_of_every_type(array, dtype):
     found = trellis.logical_not(array(np.array([0, 1, 2]).astype(dtype)))
     assert trellis.to_numpy(found).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("method", ["min", "max"])
+def test_nan_wins_among_numbers_at_one_place(method, backend, array, compiled):
+    x = array(np.array([0.5, np.nan, 2.0, 3.0], "float32"))
+    places = array(np.array([0, 0, 1, 2, 2, 2], "int32"))
+    values = array(np.array([np.nan, 1.0, 0.0, 1.0, np.nan, 4.0], "float32"))
+
+    def written(x, values):
+        return getattr(trellis.at(x, places), method)(values)
+
+    expected = np.array([np.nan, np.nan, np.nan, 3.0], "float32")
+    for fn in (written, compiled(written)):
+        with np.errstate(invalid="ignore"):  # NumPy warns of nan
+            found = fn(x, values)
+        assert_close(found, expected, backend=backend, rtol=0, atol=0)
+
+
+def test_erfinv_next_to_one(backend, array):
+    x = np.array([0.99999994, -0.99999994, 0.9999, 0.5, 1e-30], "float32")
+    expected = special.erfinv(x.astype("float64"))
+    # float32: what scipy, torch and JAX reach too.
+    assert_close(trellis.erfinv(array(x)), expected.astype("float32"), backend=backend, rtol=2e-6)
+
+
+def test_places_beyond_the_end_are_not_wrapped(backend, array):
+    x = array(np.arange(12.0, dtype="float32").reshape(4, 3))
+    for place in (3, 99, -4) if backend != "jax" else ():  # JAX does not look at their values
+        with pytest.raises(errors.ShapeError):
+            trellis.take_along_axis(x, array(np.full((4, 1), place, "int32")), axis=1)
+    rows = trellis.take_along_axis(x, array(np.array([[2, -3]], "int32")), axis=1)
+    expected = [[2, 0], [5, 3], [8, 6], [11, 9]]
+    assert_close(rows, np.array(expected, "float32"), backend=backend, rtol=0, atol=0)
+
+
+def test_segments_that_do_not_exist_are_left_out(backend, array, compiled):
+    x = array(np.array([1.0, 2.0, 4.0, 8.0], "float32"))
+    ids = array(np.array([0, 3, -1, 2], "int32"))
+
+    def sums(x, ids):
+        return trellis.segment_sum(x, ids, num_segments=3)
+
+    expected = np.array([1.0, 0.0, 8.0], "float32")
+    for fn in (sums, compiled(sums)):
+        assert_close(fn(x, ids), expected, backend=backend, rtol=0, atol=0)

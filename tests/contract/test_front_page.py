@@ -24,10 +24,19 @@ def functions() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         module = file.relative_to(ROOT).with_suffix("").as_posix()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes_of(file):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 found.setdefault(node.name, []).append(module)
     return found
+
+
+def nodes_of(file):
+    """What is written in a file, and in those of the kit whose tests it runs."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            kit = ROOT / "src" / Path(*node.module.split(".")).with_suffix(".py")
+            yield from ast.walk(ast.parse(kit.read_text(encoding="utf-8")))
+        yield node
 
 
 def test_the_columns_are_the_four_frameworks(settings):

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import trellis
-from cases.optim import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS
+from optim_cases import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS
 from trellis import optim
 from trellis.optim import schedules
 
@@ -46,7 +46,7 @@ PUBLIC = public()
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_has_a_row(name):
     assert (name in ROWS) != (name in WITHOUT_ROW), (
-        f"write a row for {name} in tests/cases/optim.py"
+        f"write a row for {name} in tests/optim_cases.py"
     )
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import trellis
-from cases import all_cases
-from row_checks import cast, check, corners, expectation, float_types, map_arrays, run
 from small_backends import ELEMENTWISE, SMALL, STRUCTURAL, registered
 from trellis import errors, nn, optim, testing
 from trellis import functional as F
 from trellis._backends.interface import Backend
+from trellis.conformance.cases import all_cases
+from trellis.conformance.rows import cast, check, corners, expectation, float_types, map_arrays, run
 
 ROWS = dict(all_cases())
 SOME = list(ROWS)[::5]

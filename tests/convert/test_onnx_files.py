@@ -163,6 +163,9 @@ def test_declared_sizes_beyond_memory_are_refused():
         read(model)
     model = a_model()
     model.graph.initializer[0].dims[0] = 1 << 50
+    with pytest.raises(ArgumentError, match="too large"):
+        read(model)
+    model.graph.initializer[0].dims[0] = -1
     with pytest.raises(ArgumentError, match="impossible shape"):
         read(model)
 

@@ -234,6 +234,13 @@ def products(x, m, n):
         ),
         "algebra": (torch.linalg.inv(square), torch.linalg.det(square)),
         "solved": (torch.linalg.cholesky(square), torch.linalg.solve(square, m)),
+        "ranks": (
+            torch.linalg.matrix_rank(square),
+            torch.linalg.matrix_rank(square, rtol=0.3, hermitian=True),
+            torch.linalg.matrix_rank(torch.diag(1e-9 ** torch.arange(3.0)), rtol=0.0),
+            torch.linalg.matrix_rank(x, atol=1.5, rtol=0.1),
+            torch.linalg.matrix_rank(m, atol=m.detach()[:, 0, 0].abs()),
+        ),
         "fourier": (torch.fft.fft(x).abs(), torch.fft.rfft(x).real, torch.fft.fft2(x).imag),
         "complex": torch.view_as_real(
             torch.polar(x[:, :2] ** 2, x[:, 2:]) * torch.view_as_complex(x.view(3, 2, 2))
@@ -297,6 +304,14 @@ def pools(image, line):
             TF.interpolate(line, 7, mode="linear"),
         ),
         "cubic": TF.interpolate(image, (12, 5), mode="bicubic"),
+        "antialias": tuple(
+            [
+                TF.interpolate(image, size, mode=mode, align_corners=align, antialias=True)
+                for mode in ("bilinear", "bicubic")
+                for align in (True, False)
+                for size in ((12, 5), (1, 3))
+            ]
+        ),
         "by_factor": TF.interpolate(image, scale_factor=1.7, mode="bilinear"),
         "sampled": TF.grid_sample(image, image[:, :2].permute(0, 2, 3, 1), align_corners=False),
     }
@@ -357,3 +372,16 @@ def test_outputs_and_gradients_are_those_of_torch(name, backend, array):
         y = np.zeros(tuple(given[i].shape), "float32") if y is None else y.numpy()
         scale = max(float(np.abs(y).max()), 1e-3)
         np.testing.assert_allclose(trellis.to_numpy(x), y, rtol=1e-4, atol=1e-4 * scale)
+
+
+def test_complex_numbers_of_parts_that_are_not_finite(backend, array):
+    class Parts(torch.nn.Module):
+        def forward(self, real, imag):
+            return torch.complex(real, imag)
+
+    numbers = np.array([np.inf, -np.inf, np.nan, 1.0], "float32")
+    parts = [np.repeat(numbers, 4), np.tile(numbers, 4)]
+    model = convert.from_torch(Parts(), [torch.tensor(x) for x in parts], to=backend)
+    found = trellis.to_numpy(model(*[array(x) for x in parts]))
+    np.testing.assert_array_equal(found.real, parts[0])
+    np.testing.assert_array_equal(found.imag, parts[1])

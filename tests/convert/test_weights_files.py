@@ -7,8 +7,8 @@ import pytest
 import safetensors.numpy
 
 import trellis
-from module_checks import SharedWeight
 from trellis import errors, nn
+from trellis.conformance.example_modules import SharedWeight
 from trellis.testing import assert_close
 
 

@@ -7,9 +7,9 @@ import pytest
 import safetensors.numpy
 
 import trellis
-from module_checks import SharedWeight
 from oracles import torch
 from trellis import convert, errors, nn
+from trellis.conformance.example_modules import SharedWeight
 from trellis.testing import assert_close
 
 

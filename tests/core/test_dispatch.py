@@ -363,3 +363,31 @@ def test_dispatch_looks_up_and_no_more(monkeypatch):
     for name, x in arrays.items():
         assert dispatch.xp_of(x) is trellis.namespace(name)
         assert dispatch.xp_of_pair(x, x) is trellis.namespace(name)
+
+
+def test_names_shown_are_the_public_ones():
+    shown = dir(trellis)
+    assert {"abs", "nn", "optim", "Container", "seed", "__version__"} <= set(shown)
+    assert [name for name in shown if name.startswith("_") and name != "__version__"] == []
+
+
+def test_named_results_of_containers_stay_named(xp, array):
+    """Each field is a Container, and its leaves are those of the arrays alone."""
+    xs = trellis.Container(a=array([[2.0, 0.0], [0.0, 1.0]]), b=array([[3.0]]))
+    found = trellis.linalg.eigh(xs)
+    assert found._fields == trellis.linalg.eigh(xs.a)._fields
+    assert_close(found.eigenvalues.a, trellis.linalg.eigh(xs.a).eigenvalues, rtol=0, atol=0)
+    assert trellis.to_numpy(found.eigenvalues.b).tolist() == [3.0]
+    parts = trellis.unstack(trellis.Container(a=array([1.0, 2.0]), b=array([3.0, 4.0])))
+    assert type(parts) is type(trellis.unstack(array([1.0, 2.0]))) and len(parts) == 2
+    assert float(parts[1].b) == 4.0
+
+
+def test_the_package_of_a_backend_that_is_not_loaded(monkeypatch):
+    from trellis._core import dispatch
+
+    for name in BACKENDS:
+        assert dispatch.module_of(name) == f"trellis._backends.{name}"
+    monkeypatch.setattr(dispatch, "loaded", {})
+    for name in BACKENDS:
+        assert dispatch.module_of(name) == f"trellis._backends.{name}"

@@ -11,7 +11,7 @@ import pytest
 
 import trellis
 from trellis import errors, nn, optim
-from trellis._core.files import read_arrays, write_arrays
+from trellis._core.files import map_arrays, read_arrays, write_arrays
 from trellis.testing import assert_close
 from trellis.train import load_checkpoint, read_checkpoint, read_extra, save_checkpoint
 
@@ -207,11 +207,12 @@ def test_the_rate_of_a_changed_header_is_noticed(path):
         read_checkpoint(path)
 
 
-def test_types_that_are_not_known(path):
+@pytest.mark.parametrize("read", [read_arrays, map_arrays])
+def test_types_that_are_not_known(path, read):
     write_arrays(path, {"x": np.ones(4, "int8")})
     path.write_bytes(forged(path, lambda header: header["x"].update(dtype="F8_E4M3")))
     with pytest.raises(errors.ArgumentError, match="F8_E4M3"):
-        read_arrays(path)
+        read(path)
 
 
 def test_files_of_version_0_1_still_load(path):
@@ -328,3 +329,86 @@ def test_new_files_follow_the_umask(path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a directory cannot be flushed")
+def test_the_file_and_then_its_directory_are_flushed(path, monkeypatch):
+    flushed, fsync = [], os.fsync
+
+    def noting(handle):
+        flushed.append(stat.S_ISDIR(os.fstat(handle).st_mode))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    write_arrays(path, {"x": np.ones(2)})
+    assert flushed == [False, True]
+
+
+@pytest.mark.skipif(not hasattr(os, "uname"), reason="the name of the machine is part of names")
+@pytest.mark.parametrize(
+    "machine, word", [("rack/7:a b", "rack_7_a_b"), ("", "here"), ("näher", "näher")]
+)
+def test_the_name_of_the_machine_may_be_anything(path, monkeypatch, machine, word):
+    class Named:
+        nodename = machine
+
+    monkeypatch.setattr(os, "uname", Named)
+    written = []
+    monkeypatch.setattr(os, "replace", lambda old, new: written.append(Path(old)))
+    write_arrays(path, {"x": np.ones(2)})
+    (temporary,) = written
+    assert temporary.parent == path.parent and temporary.exists()
+    assert temporary.name.startswith(f".{path.name}.{word}-{os.getpid()}-")
+    # One of a process that is gone is removed by the next that writes the same file.
+    gone = temporary.with_name(f".{path.name}.{word}-{2**22 + 1}-00.tmp")
+    gone.write_bytes(b"")
+    write_arrays(path, {"x": np.ones(2)})
+    assert not gone.exists() and temporary.exists()
+
+
+def test_mapped_arrays_are_those_of_the_file(path):
+    expected = {
+        "w": np.arange(6, dtype="float32").reshape(2, 3),
+        "n": np.array([1, -2], "int8"),
+        "none": np.zeros((0, 3), "float64"),
+    }
+    write_arrays(path, expected, {"format": "made here"})
+    before = path.read_bytes()
+    found = map_arrays(path)
+    assert found.keys() == expected.keys()
+    for name, x in expected.items():
+        assert_close(found[name], x, rtol=0, atol=0)
+        assert found[name].dtype == x.dtype
+    found["w"][:] = 0.0
+    assert path.read_bytes() == before
+    write_arrays(path, {"none": expected["none"]})
+    assert map_arrays(path)["none"].shape == (0, 3)
+    path.write_bytes(before[:-1])
+    with pytest.raises(errors.ArgumentError, match="damaged or not a safetensors file"):
+        map_arrays(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere files have no such permissions")
+def test_nobody_else_may_read_a_file_before_it_is_complete(path, monkeypatch):
+    write_arrays(path, {"x": np.ones(2)})
+    path.chmod(0o640)
+    modes, opened = [], os.open
+
+    def noting(name, flags, mode=0o777, **rest):
+        if str(name).endswith(".tmp"):
+            modes.append(mode)
+        return opened(name, flags, mode, **rest)
+
+    monkeypatch.setattr(os, "open", noting)
+    write_arrays(path, {"x": np.zeros(2)})
+    assert modes == [0o600] and stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("read", [read_arrays, map_arrays])
+def test_what_is_no_file_is_told_apart(tmp_path, read):
+    with pytest.raises(errors.ArgumentError, match="is a folder, not a file"):
+        read(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(errors.ArgumentError, match="is a pipe, a socket or a device, not a file"):
+        read(tmp_path / "pipe")

@@ -16,6 +16,16 @@ def sample():
     return Container({"b": {"y": 2, "x": 1}, "a": 3})
 
 
+def test_optree_knows_containers_in_our_namespace():
+    """Not in its global one, where other libraries look too (docs/learn/how_it_works.md)."""
+    import optree
+
+    found = optree.tree_map(lambda x: 10 * x, sample(), namespace="trellis")
+    assert type(found) is Container
+    assert found == Container({"b": {"y": 20, "x": 10}, "a": 30})
+    assert optree.tree_leaves(sample()) == [sample()]
+
+
 # Container
 # -----------------------------------------------------------------------------------------
 

@@ -29,6 +29,26 @@ def model_of(options):
     return nn.Sequential(*layers)
 
 
+def metrics():
+    """One of each kind: a mean, statistics that are no sums, and a function of all outputs."""
+    import trellis
+
+    class Largest(trellis.train.Metric):
+        def measure(self, output, target):
+            return {"error": trellis.max(trellis.abs(output - target))}
+
+        def merge(self, first, second):
+            return {"error": np.maximum(first["error"], second["error"])}
+
+        def compute(self, statistics):
+            return float(statistics["error"])
+
+    def spread(output, target):
+        return trellis.std(output - target) / trellis.std(target)
+
+    return ["mean_absolute_error", Largest(), spread]
+
+
 def fit(backend, options, **more):
     """The run that all tests make, in one process or in many; its history and the model."""
     import trellis
@@ -45,7 +65,7 @@ def fit(backend, options, **more):
             epochs=options.get("epochs", 3),
             batch_size=BATCH,
             seed=5,
-            metrics=["mean_absolute_error"],
+            metrics=metrics(),
             validation_data=data(),
             compile=options.get("compile", False),
             progress=False,
@@ -209,6 +229,28 @@ def both(backend, folder, options):
     curve(backend, folder, options)
     sizes = moved(backend, options)
     (folder / f"moved-{trellis.distributed.rank()}.json").write_text(json.dumps(sizes))
+
+
+def sockets(backend, folder, options):
+    """Where this rank and its launcher listen, while all engines are connected."""
+    import socket_table
+
+    import trellis
+
+    x = trellis.ones(3, backend=backend)
+    trellis.distributed.all_reduce(x)
+    pids = sorted([os.getpid(), os.getppid()])
+    found = {str(pid): socket_table.listening(pid) for pid in pids}
+    record = {"pids": [str(pid) for pid in pids], "sockets": found}
+    path = folder / f"sockets-{trellis.distributed.rank()}.json"
+    path.write_text(json.dumps(record))
+    trellis.distributed.barrier(backend=backend)
+
+
+def both_exposed(backend, folder, options):
+    """The framework's own engine, where the launcher's is used otherwise."""
+    collectives(backend, folder, options)
+    sockets(backend, folder, options)
 
 
 def unlike(backend, folder, options):

@@ -31,7 +31,8 @@ def test_eight_devices_in_one_process():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.split() == ["done"]
+    # JAX 0.12 prints a line of its own before it raises about a batch that does not divide.
+    assert done.stdout.splitlines()[-1] == "done"
 
 
 @pytest.mark.needs("jax", "torch")

@@ -51,6 +51,13 @@ def test_code_runs(page, request, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_output_is_empty(page):
+    """A box without a line in it says nothing, and is equal to any code that prints nothing."""
+    for block in code_blocks.blocks(page.read_text()):
+        assert block.output is None or block.output.strip(), f"line {block.line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_code_escapes(page):
     """A fence without a language, or with one that nobody knows, would never be run."""
     fences = re.findall(r"^ *```(.*)$", page.read_text(), re.MULTILINE)

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
 import board_lines  # noqa: E402
+import parameters  # noqa: E402
 import public_names  # noqa: E402
 import reference  # noqa: E402
 
@@ -31,7 +33,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        *("convert", "export", "distributed"),
+        *("convert", "export", "distributed", "array_api"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
@@ -52,8 +54,54 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
 def test_every_public_module_is_in_the_reference():
     """A new package is entered in tools/docs/public_names.py."""
     rooms = {f"trellis.{name}" for name in dir(trellis) if inspect.ismodule(getattr(trellis, name))}
-    programs = {"trellis.cli", "trellis.demo"}  # run, not called
+    programs = {"trellis.cli", "trellis.conformance", "trellis.demo"}  # run, not called
+    programs |= {"trellis.backend"}  # for authors of backends: docs/new_backend.md
+    programs |= {"trellis.typing"}  # names of types, for annotations: docs/learn/library.md
     assert rooms - programs - set(public_names.MODULES) == set()
+
+
+def with_parameters():
+    """The names that have parameters, with these."""
+    found = {}
+    for path, name in NAMES.items():
+        is_error = inspect.isclass(name.value) and issubclass(name.value, BaseException)
+        if reference.is_documented(name.value) and not is_error:
+            found[path] = list(parameters.signature_of(name.value).parameters)
+    return found
+
+
+def test_every_parameter_is_described():
+    """In the docstring, or by docs/parameters.toml."""
+    missing = [
+        f"{path}: {name}"
+        for path in with_parameters()
+        for name, words in parameters.described(path, NAMES[path].value).items()
+        if not words
+    ]
+    assert missing == []
+
+
+@pytest.mark.needs("jax", "torch", "tensorflow")  # readers and writers of all have their names
+def test_the_table_describes_what_exists():
+    every = with_parameters()
+    table = tomllib.loads(parameters.TABLE.read_text(encoding="utf-8"))
+    assert set(table["everywhere"]) <= {name for names in every.values() for name in names}
+    paths = {f"{path}.{name}" for path, names in every.items() for name in names}
+    assert set(table["particular"]) <= paths
+
+
+def test_parameters_are_on_the_page(pages):
+    page = pages[NAMES["trellis.sum"].page]
+    assert "| `keepdims` | Keep reduced axes with size 1. | by name | `False` |" in page
+    layer = pages[NAMES["trellis.nn.Linear"].page]
+    assert "## More parameters" in layer
+    assert "| `build_mode` | When variables are created" in layer
+
+
+def test_names_in_tables_stay_in_one_piece():
+    css = (ROOT / "tools" / "docs" / "trellis.css").read_text(encoding="utf-8")
+    rule = css.partition(".md-typeset td code")[2].partition("}")[0]
+    assert "white-space: nowrap" in rule
 
 
 def test_no_two_names_share_a_page():
@@ -69,7 +117,8 @@ def test_every_name_has_a_sentence():
 def test_a_page_says_all_that_it_must(pages):
     page = pages[NAMES["trellis.functional.gelu"].page]
     assert "::: trellis.functional.gelu" in page
-    assert "| `approximate` | by name | `False` |" in page
+    row = next(line for line in page.splitlines() if line.startswith("| `approximate` | "))
+    assert row.endswith(" | by name | `False` |")
     assert "`torch.nn.functional.gelu`" in page and "`jax.nn.gelu`" in page
     assert "NumPy, JAX, PyTorch and TensorFlow" in page  # its line on the board
 
@@ -81,6 +130,7 @@ def test_counterparts_belong_to_public_names():
 
 # Frameworks have nothing like them, or a loop of one's own in their place.
 WITHOUT = {
+    "array_api",
     "errors",
     "graph",
     "convert",
@@ -101,6 +151,7 @@ def test_names_have_counterparts():
     # A new name: a record of the op table, a row of docs/counterparts.toml, or, if no framework
     # has one, here.
     assert lacking - set(COUNTERPARTS) == {
+        "trellis.apply_where",
         "trellis.compilation.Compiled",
         "trellis.export.Description",
         "trellis.export.describe",
@@ -116,6 +167,8 @@ def test_names_have_counterparts():
         "trellis.functional.sinusoidal_encoding",
         "trellis.functional.swiglu",
         "trellis.nn.DropPath",
+        "trellis.nunique",
+        "trellis.segment_softmax",
         "trellis.nn.GEGLU",
         "trellis.nn.SwiGLU",
         "trellis.nn.init.Siren",
@@ -154,8 +207,8 @@ def test_what_is_not_there_is_found_out():
 
 
 def test_rows_are_counted():
-    """By hand: what tests/cases holds of one function."""
-    from cases import all_cases
+    """By hand: what src/trellis/conformance/cases holds of one function."""
+    from trellis.conformance.cases import all_cases
 
     rows = [row for _, row in all_cases() if row.op == "logsumexp"]
     line = board_lines.lines()["trellis.logsumexp"]

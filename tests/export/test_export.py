@@ -165,13 +165,13 @@ def test_a_file_that_differs_is_not_left_behind(tmp_path, monkeypatch):
 
     path = tmp_path / "model.stablehlo"
     path.write_bytes(b"before")
-    load = stablehlo._load
+    load = stablehlo.load
 
     def wrong(file):
         right = load(file)
         return lambda inputs: [x + i * 1e-2 for i, x in enumerate(right(inputs))]
 
-    monkeypatch.setattr(stablehlo, "_load", wrong)
+    monkeypatch.setattr(stablehlo, "load", wrong)
     with pytest.raises(errors.ConversionError, match="the output 'c' of the file differs"):
         export.to_stablehlo(lambda x: {"a": x, "b": x, "c": x}, (X,), path)
     assert path.read_bytes() == b"before"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cases.functional.regions import aligned as aligned_by_loops
 from trellis import functional as F
+from trellis.conformance.cases.functional.regions import aligned as aligned_by_loops
 from trellis.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, TracingError
 from trellis.testing import assert_close
 

@@ -8,7 +8,7 @@ import trellis
 
 SOURCE = Path(trellis.__file__).parent / "_array"
 ROOMS = ("fft", "linalg")  # namespaces of their own
-NOT_FUNCTIONS_OF_ARRAYS = ("compilation", "interchange", "__init__")
+NOT_FUNCTIONS_OF_ARRAYS = ("border", "compilation", "interchange", "__init__")
 SEEDED = ("multinomial", "randint", "random_normal", "random_uniform", "seed", "shuffle")
 
 

@@ -325,3 +325,41 @@ def test_functions_with_their_own_derivative_leave_nothing_behind():
             np.testing.assert_array_equal(found, np.array([0.0, 2.0, 4.0]))
         counts.append(len(RULES))
     assert counts[1] == counts[2]
+
+
+TAKES_A_FUNCTION = {
+    "bind_custom_gradient_function": lambda fn: (fn, fn),
+    "checkpoint": lambda fn: (fn,),
+    "execute_with_gradients": lambda fn: (fn, np.ones(1)),
+    "grad": lambda fn: (fn,),
+    "hessian": lambda fn: (fn,),
+    "jac": lambda fn: (fn,),
+    "jvp": lambda fn: (fn, np.ones(1), np.ones(1)),
+    "value_and_grad": lambda fn: (fn,),
+    "vjp": lambda fn: (fn, np.ones(1)),
+    "vmap": lambda fn: (fn,),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_A_FUNCTION)
+def test_what_is_no_function_is_named(name):
+    with pytest.raises(
+        errors.ArgumentTypeError, match=rf"^{name}\(\) expects a function, got 3 \(int\)"
+    ):
+        getattr(trellis, name)(*TAKES_A_FUNCTION[name](3))
+
+
+def test_a_numpy_scalar_keeps_its_type_as_a_value():
+    value, gradient = trellis.value_and_grad(lambda x: np.float64(2.5))(np.ones(2, "float32"))
+    assert (value, value.dtype) == (2.5, "float64")
+    assert gradient.dtype == "float32" and gradient.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_jacobian_has_the_type_of_its_input(dtype, backend, array, x64):
+    with x64():
+        x = array(np.array([1.0, 2.0], dtype))
+        for mode in ("forward", "reverse"):
+            found = trellis.jac(lambda x: x * x, mode=mode)(x)
+            assert trellis.dtype(found) == dtype
+            assert trellis.to_numpy(found).tolist() == [[2.0, 0.0], [0.0, 4.0]]

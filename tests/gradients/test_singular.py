@@ -125,6 +125,21 @@ def test_matrix_norms_at_zero(order, array, x64):
     np.testing.assert_array_equal(gradient(fn, np.zeros((2, 2)), array, x64), np.zeros((2, 2)))
 
 
+def test_norms_of_matrices_that_lack_rank(array, x64):
+    """A singular value of 0 has gradient 0, as the absolute value of 0 has: its vectors are any."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 4, 2)) @ rng.normal(size=(2, 2, 3))
+    u, _, vh = np.linalg.svd(x, full_matrices=False)
+    found = gradient(lambda x: linalg.matrix_norm(x, ord="nuc"), x, array, x64)
+    np.testing.assert_allclose(found, u[..., :2] @ vh[..., :2, :], atol=1e-12)
+    found = gradient(lambda x: linalg.matrix_norm(x, ord=-2), x, array, x64)
+    np.testing.assert_array_equal(found, np.zeros(x.shape))
+    # Values that are small and not 0 count.
+    small = np.diag([1.0, 1e-9])
+    found = gradient(lambda x: linalg.matrix_norm(x, ord="nuc"), small, array, x64)
+    np.testing.assert_allclose(found, np.eye(2), atol=1e-12)
+
+
 # Element by element
 # --------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """A function that uses nothing of what it is differentiated by raises; an honest zero is a zero."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -92,10 +94,53 @@ def test_looking_again_draws_nothing(backend, xp, array):
     assert_close(draw(), after, backend=backend)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "jax", "tensorflow"])
-def test_compiled(backend, array):
-    """torch.compile does not know what a result depends on; `fit` looks before it compiles."""
+def test_compiled(backend, array, monkeypatch):
+    """A forgotten v=v raises; what uses the variables and has no gradient gives zeros."""
+    compile_fast(backend, monkeypatch)
     model, x = perceptron(backend), array(np.ones((2, 3)), "float32")
-    step = trellis.compile(trellis.grad(lambda v: trellis.mean(model(x) ** 2)))
-    with pytest.raises(errors.ArgumentError, match="v=v"):
-        step(model.v)
+
+    def forgetful(v):
+        return trellis.mean(model(x) ** 2)
+
+    def flat(v):
+        return trellis.sum(trellis.stop_gradient(model(x, v=v)))
+
+    for wrong in (trellis.grad(forgetful), lambda v: trellis.execute_with_gradients(forgetful, v)):
+        step = trellis.compile(wrong)
+        for _ in range(2):
+            with pytest.raises(errors.ArgumentError, match=r"layers/v0/b[\s\S]*v=v"):
+                step(model.v)
+    zeros = trellis.tree.map(lambda p: np.zeros(p.shape, "float32"), trellis.to_numpy(model.v))
+    for right in (trellis.grad(flat), trellis.grad(forgetful, allow_unused=True)):
+        step = trellis.compile(right)
+        for _ in range(2):
+            assert_close(step(model.v), zeros, backend=backend)
+    # The mistake leaves nothing behind.
+    step = trellis.compile(trellis.grad(lambda v: trellis.sum(model(x, v=v))))
+    assert_close(step(model.v)["layers/v2/b"], np.array([2.0], "float32"), backend=backend)
+
+
+def compile_fast(backend, monkeypatch):
+    """On torch, Dynamo without the C++ compiler behind it: the same tracing, in seconds."""
+    if backend == "torch":
+        import torch
+
+        fast = functools.partial(torch.compile, backend="eager")
+        monkeypatch.setattr(torch, "compile", fast)
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_torch_compile_itself(is_whole):
+    """Dynamo's error has our words, and the next function compiles."""
+    import torch
+
+    model, x = perceptron("torch"), torch.ones(2, 3)
+
+    def compiled(fn):
+        return torch.compile(trellis.value_and_grad(fn), fullgraph=is_whole, backend="eager")
+
+    with pytest.raises(RuntimeError, match="Did you forget v=v"):
+        compiled(lambda v: trellis.mean(model(x) ** 2))(model.v)
+    value, gradients = compiled(lambda v: trellis.sum(model(x, v=v)))(model.v)
+    assert_close(gradients["layers/v2/b"], np.array([2.0], "float32"), backend="torch")

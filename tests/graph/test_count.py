@@ -93,6 +93,21 @@ def test_pictures_are_svg_without_scripts(tmp_path):
     assert "relu" in words and "float32 (3, 8)" in words and "script" not in text
 
 
+def test_pictures_with_names_from_a_file_are_xml():
+    import xml.etree.ElementTree as ET
+
+    from trellis.graph import Value, to_svg
+
+    name = "</text><script>\x00\x1b\x0b\ud800\ufffe&"
+    x = Value(name, ("batch\x01", 3), "float32")
+    graph = trellis.trace(trellis.tanh, np.ones(3))
+    graph.inputs.append(x)
+    root = ET.fromstring(to_svg(graph))
+    words = "".join(root.itertext())
+    assert "\\x1b" in words and "batch\\x01" in words
+    assert not [part for part in root.iter() if part.tag.endswith("script")]
+
+
 def test_fused_layers_count_their_products():
     q = np.ones((2, 3, 5, 4), "float32")
     count = trellis.trace(lambda q: F.scaled_dot_product_attention(q, q, q), q).count()

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import trellis
-from cases import all_cases
-from cases.case import numbers
 from conftest import BACKENDS
-from row_checks import map_arrays
 from trellis import convert, nn
 from trellis import functional as F
 from trellis._ops import TABLE
 from trellis._ops.record import BY_HAND, PRODUCT
+from trellis.conformance.cases import all_cases
+from trellis.conformance.cases.case import numbers
+from trellis.conformance.rows import map_arrays
 from trellis.errors import ArgumentError, NotSupportedError
 from trellis.graph.builder import Builder
 from trellis.graph.graph import values_in
@@ -23,7 +23,8 @@ from trellis.graph.portable import functions_of
 
 ROWS = dict(all_cases())
 # Functions that are given functions by the value of an array; random draws.
-NOT_TRACED = ("cond", "while_loop", "functional.non_max_suppression")
+NOT_TRACED = ("cond", "while_loop", "functional.non_max_suppression", "switch", "fori_loop",
+              "bincount")  # fmt: skip
 UNSPELLED = {
     "numpy": {"max_pool with positions", "random.make_key", "random.keep"},
     "jax": {"max_pool with positions", "random.make_key", "random.keep"},
@@ -176,6 +177,21 @@ def test_large_constants_are_packed():
     source = trellis.trace(lambda x: x @ table, numbers(2, 9)).to_source("numpy")
     assert "_unpacked(" in source and len(source) < 3000
     np.testing.assert_array_equal(forward_of(source)(numbers(2, 9)), numbers(2, 9) @ table)
+
+
+def test_tolerances_are_those_of_trellis(backend, array):
+    """Not the frameworks' own, which differ, or are not relative to the largest singular value."""
+    x = array(np.diag(np.array([4.0, 2.0, 1.0, 0.5, 8e-6], "float32")))
+
+    def program(x):
+        found = [trellis.linalg.pinv(x), trellis.linalg.pinv(x, rtol=0.2)]
+        if backend != "tensorflow":  # which has no way to write it
+            found.append(trellis.linalg.matrix_rank(x, rtol=0.4))
+        return found
+
+    written = forward_of(trellis.trace(program, x).to_source(backend))(x)
+    for y, z in zip(leaves(program(x)), leaves(list(written)), strict=True):
+        np.testing.assert_allclose(z, y, rtol=1e-6)  # one kernel on both sides
 
 
 def test_what_has_no_spelling_is_listed_whole():
@@ -403,7 +419,7 @@ def check_like_the_backend(name, framework):
 
 
 # JAX itself has no derivative of a product with repeated places.
-NO_DERIVATIVE = {"jax": ("put_along_axis: multiply",)}
+NO_DERIVATIVE = {"jax": ("put_along_axis: multiply", "segment_prod")}
 
 
 def compared_rows(framework, step):

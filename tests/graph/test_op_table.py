@@ -54,7 +54,7 @@ NOT_OPERATIONS = {
     *{"foreach_addcmul", "foreach_cast", "foreach_detach", "foreach_div", "foreach_lerp"},
     *{"foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt", "from_numpy"},
     *{"is_concrete", "is_tracing", "jacobian", "jvp", "laid_like", "laid_out_filters", "lasts"},
-    *{"layer_types", "to_device", "to_numpy", "vjp", "vmap"},
+    *{"layer_types", "to_device", "to_numpy", "value_and_grad", "vjp", "vmap"},
 }
 
 

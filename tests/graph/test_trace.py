@@ -104,7 +104,7 @@ def test_closures_globals_and_methods_are_searched_for_modules():
         (lambda x: np.tanh(x), "numpy.tanh"),
         (lambda x: np.asarray(x), "a NumPy array"),
         (lambda x: trellis.cond(trellis.sum(x) > 0, trellis.exp, trellis.tanh, x), "cond"),
-        (lambda x: trellis.grad(trellis.sum)(x), "vjp"),
+        (lambda x: trellis.grad(trellis.sum)(x), "value_and_grad"),
     ],
 )
 def test_what_cannot_be_seen_is_refused(program, words):

@@ -11,7 +11,8 @@ import pytest
 
 import trellis
 from conftest import compile_with
-from module_checks import (
+from trellis import Container, errors
+from trellis.conformance.example_modules import (
     DoubleLinear,
     ListNet,
     Nested,
@@ -23,7 +24,6 @@ from module_checks import (
     train,
     zeros_everywhere,
 )
-from trellis import Container, errors
 from trellis.nn import Linear
 from trellis.testing import assert_close
 

@@ -1,17 +1,20 @@
 """Every optimizer, transformation and schedule: bad arguments, data types, copies and pickles."""
 
+import contextlib
 import copy
 import inspect
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import trellis
-from cases.optim import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS, named
+from optim_cases import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS, named
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
+from trellis.optim.arguments import ADVICE, OTHER_NAMES
 from trellis.testing import assert_close
 
 ROWS = named([*OPTIMIZERS, *TRANSFORMATIONS, *SCHEDULES])
@@ -94,7 +97,7 @@ def test_bad_values_are_named(name, parameter):
         with pytest.raises(errors.TrellisError) as caught:
             of(name)(**{**NEEDED.get(name, {}), parameter: value})
         text = str(caught.value)
-        said = parameter in text or parameter in ("inner", "transformation")
+        said = re.search(rf"\b{parameter}\b", text) or parameter in ("inner", "transformation")
         assert said and len(text) > 20, (value, text)
 
 
@@ -129,6 +132,33 @@ HABITS = {
     "a function in a chain": (lambda: optim.chain(optim.clip), "clip\\(...\\)"),
     "nesterov without momentum": (lambda: optim.SGD(0.1, nesterov=True), "momentum"),
 }
+
+
+def names_of_arguments(*modules):
+    """The names of all arguments of what is public in some modules."""
+    found = set()
+    for module in modules:
+        for name, value in vars(module).items():
+            if callable(value) and not name.startswith("_"):
+                with contextlib.suppress(TypeError, ValueError):
+                    found |= set(inspect.signature(value).parameters)
+    return found
+
+
+def test_tables_of_names_hold_names_that_exist():
+    ours = names_of_arguments(optim, schedules)
+    assert {name for names in OTHER_NAMES.values() for name in names} <= ours
+    import keras
+    import optax
+    import torch
+
+    theirs = names_of_arguments(
+        *(torch.optim, torch.optim.lr_scheduler, torch.nn.utils, optax, optax.schedules),
+        *(keras.optimizers, keras.optimizers.schedules),
+    )
+    # Of transformers and other trainers.
+    elsewhere = {"clip_threshold", "decay_factor", "gradient_accumulation_steps", "parameters"}
+    assert (set(OTHER_NAMES) | set(ADVICE)) - theirs - elsewhere == set()
 
 
 @pytest.mark.parametrize("name", HABITS)

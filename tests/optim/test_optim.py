@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import trellis
-from cases.optim import gradients
-from cases.optim import variables as initial
 from conftest import fresh
+from optim_cases import gradients
+from optim_cases import variables as initial
 from oracles import tf, torch
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
+from trellis.optim.engine import Rule
 from trellis.testing import assert_close
 
 
@@ -576,3 +577,71 @@ def test_a_second_run_repeats_the_first_to_the_last_bit(array):
         first, second = run(make), run(make)
         for x, y in zip(first, second, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("flip_sign, sign", [(True, -1.0), (False, 1.0)])
+def test_a_rate_is_a_transformation_of_its_own(flip_sign, sign, array):
+    g = array([2.0, -4.0])
+    for rate, by_step in (
+        (lambda t: 0.5 / (t + 1), [0.5, 0.25, 0.5 / 3]),  # the first step is 0
+        (array(0.5), [0.5, 0.5, 0.5]),
+        (0.5, [0.5, 0.5, 0.5]),
+    ):
+        scaled = optim.scale_by_learning_rate(rate, flip_sign=flip_sign)
+        state = scaled.init(g)
+        for lr in by_step:
+            updates, state = scaled.update(g, state)
+            # One rounding of the rate and one of the product.
+            assert_close(updates, array([sign * lr * 2.0, sign * lr * -4.0]), rtol=3e-7)
+
+
+@pytest.mark.parametrize(
+    "name", ["add_decayed_weights", "scale_by_param_rms", "scale_by_trust_ratio"]
+)
+def test_what_needs_the_parameters_says_so(name, array):
+    g = {"w": array([1.0, 2.0])}
+    needing = getattr(optim, name)(*([0.1] if name == "add_decayed_weights" else []))
+    for whole in (needing, optim.masked(needing, {"w": True})):
+        with pytest.raises(errors.ArgumentError, match=rf"^{name}\(\) needs the parameters"):
+            whole.update(g, whole.init(g))
+
+
+def test_a_class_keeps_what_it_defines_under_the_name_of_an_argument():
+    class Named(optim.Optimizer):
+        kind = "of the class"
+
+        def __init__(self, kind="of the call", lr=0.5):
+            super().__init__(optim.scale(1.0), lr)
+
+    assert Named.kind == Named().kind == "of the class"
+    assert Named("else", lr=0.25).lr == 0.25
+
+
+def test_levels_of_every_shape_are_rebuilt(array):
+    """Containers take a way of their own: leaves before, between and behind levels, or none."""
+    shapes = [
+        Container(a=1.0, b=Container(c=2.0), d=3.0),
+        Container(a=Container(b=Container(c=1.0, d=2.0), e=3.0), f=Container(), g=4.0),
+        Container(a=Container(), b=Container(c=Container())),
+        Container(a=Container(b=1.0), c=Container(d=2.0), e=Container(f=3.0, g=Container(h=4.0))),
+        Container(z=1.0, a=Container(y=2.0, b=3.0), alphabetical_keys=False),
+    ]
+    for numbers in shapes:
+        v = tree.map(lambda x: array([x]), numbers)
+        new = optim.SGD(1.0, momentum=0.5).step(v, v)
+        assert tree.key_chains(new) == tree.key_chains(numbers)
+        assert isinstance(new, Container)
+        assert [float(x[0]) for x in tree.leaves(new)] == [0.0] * len(tree.leaves(numbers))
+        moved = optim.SGD(0.5).step(v, v)
+        assert_close(moved, tree.map(lambda x: array([x / 2]), numbers), rtol=0, atol=0)
+
+
+def test_rules_are_values():
+    """Frozen: copies of an optimizer share them, and a compiler may compare and hash them."""
+
+    def below(cls):
+        return [cls, *[each for sub in cls.__subclasses__() for each in below(sub)]]
+
+    rules = [cls for cls in below(Rule)[1:] if cls.__module__.startswith("trellis.")]
+    assert len(rules) > 10
+    assert [cls for cls in rules if not cls.__dataclass_params__.frozen] == []

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import trellis
-from cases.optim import (
+from conftest import fresh
+from optim_cases import (
     OPTIMIZERS,
     SCHEDULES,
     STEPS,
@@ -19,7 +20,6 @@ from cases.optim import (
     named,
     variables,
 )
-from conftest import fresh
 from trellis import Container, optim, tree
 
 TOLERANCE = {"float16": 8 * 2**-11, "bfloat16": 8 * 2**-8, "float32": 2e-5, "float64": 1e-9}

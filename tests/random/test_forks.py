@@ -136,7 +136,8 @@ class Noise(Dataset):
         return trellis.random_uniform(shape=2)
 
 def epoch():
-    loader = DataLoader(Noise(), batch_size=None, num_workers=2)
+    # "fork" is what this is about; since Python 3.14 it is not the default any more.
+    loader = DataLoader(Noise(), batch_size=None, num_workers=2, multiprocessing_context="fork")
     return [row.tolist() for row in loader]
 
 trellis.seed(2)

@@ -6,6 +6,7 @@ from scipy import stats
 
 import trellis
 from trellis import errors, random
+from trellis.conformance.strangers import other_of
 
 DRAWS = 20_000
 
@@ -116,3 +117,75 @@ def test_wrong_rates_in_a_compiled_function(backend, array, compiled):
     else:
         x = trellis.to_numpy(draw(random.key(0, backend=backend), rates))
         assert x[:3].tolist() == [-1, -1, -1] and x[3] >= 0
+
+
+# Draws of floats, with the shape in place of which each has a default.
+FLOATS = {
+    "uniform": lambda k, array, **kw: random.uniform(k, (2, 3), **kw),
+    "exponential": lambda k, array, **kw: random.exponential(k, (2, 3), **kw),
+    "gumbel": lambda k, array, **kw: random.gumbel(k, (2, 3), **kw),
+    "normal": lambda k, array, **kw: random.normal(k, (2, 3), **kw),
+    "truncated_normal": lambda k, array, **kw: random.truncated_normal(
+        k, array([-1.0, -1.5, -2.0]), 2.0, (2, 3), **kw
+    ),
+    "multivariate_normal": lambda k, array, **kw: random.multivariate_normal(
+        k, array([0.0, 1.0, 2.0]), array(np.eye(3, dtype="float32")), (2,), **kw
+    ),
+    "orthogonal": lambda k, array, **kw: random.orthogonal(k, 2, (), m=3, **kw),
+    "gamma": lambda k, array, **kw: random.gamma(k, array([1.5]), (2, 3), **kw),
+    "beta": lambda k, array, **kw: random.beta(k, array([1.5]), 2.0, (2, 3), **kw),
+    "dirichlet": lambda k, array, **kw: random.dirichlet(k, array([1.0, 2.0, 3.0]), (2,), **kw),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_draws_of_floats_have_the_type_that_was_asked_for(name, backend, array, x64):
+    draw = FLOATS[name]
+    with x64():
+        key = random.key(0, backend=backend)
+        for dtype in ("float32", "float64"):
+            x = draw(key, array, dtype=dtype)
+            assert trellis.dtype(x) == dtype and tuple(x.shape) == (2, 3)
+            assert trellis.backend_of(x) == backend
+        with pytest.raises(errors.ArgumentError, match=rf"^{name} draws floating.*not int32"):
+            draw(key, array, dtype="int32")
+
+
+MIXED = {
+    "randint": lambda k, x: random.randint(k, (1,), 0, trellis.add(trellis.astype(x, "int32"), 9)),
+    "uniform": lambda k, x: random.uniform(k, (1,), None, x, 9.0),
+    "bernoulli": lambda k, x: random.bernoulli(k, x),
+    "truncated_normal": lambda k, x: random.truncated_normal(k, x, 9.0),
+    "multivariate_normal": lambda k, x: random.multivariate_normal(k, x, x),
+    "gamma": lambda k, x: random.gamma(k, x),
+    "beta": lambda k, x: random.beta(k, 1.0, x),
+    "dirichlet": lambda k, x: random.dirichlet(k, x),
+    "poisson": lambda k, x: random.poisson(k, x),
+    "categorical": lambda k, x: random.categorical(k, x),
+    "choice": lambda k, x: random.choice(k, x),
+    "choice with weights": lambda k, x: random.choice(k, 1, p=x),
+    "permutation": lambda k, x: random.permutation(k, x),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_arrays_of_another_framework_are_refused(name, backend):
+    other = trellis.asarray(np.array([0.5], "float32"), backend=other_of(backend))
+    with pytest.raises(errors.MixedBackendsError):
+        MIXED[name](random.key(0, backend=backend), other)
+
+
+def test_bounds_of_uniform_may_meet_and_may_be_arrays(backend, array):
+    key = random.key(0, backend=backend)
+    for low, high in ((1.0, 1.0), (0.0, 0.0), (-2.5, -2.5)):
+        assert trellis.to_numpy(random.uniform(key, (3,), None, low, high)).tolist() == [low] * 3
+    unit = trellis.to_numpy(random.uniform(key, (2,)))
+    for low, high in (
+        (array([0.0, 3.0]), 4.0),
+        (0.0, array([1.0, 5.0])),
+        (array([0.0, 0.0]), array([1.0, 1.0])),
+    ):
+        x = trellis.to_numpy(random.uniform(key, (2,), None, low, high))
+        low, high = [trellis.to_numpy(b) if hasattr(b, "dtype") else b for b in (low, high)]
+        # One rounding each of a product and of a sum.
+        np.testing.assert_allclose(x, low + unit * (high - low), rtol=3e-7)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import trellis
-from frameworks import other_of
 from oracles import jax
 from trellis import errors
+from trellis._core.threefry import threefry
+from trellis._random.stream import _GlobalStream
+from trellis.conformance.strangers import other_of
 
 SMALL = [(), (0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 2)]
 # Counters of more than 16 bits; that each seed gives its own draws is for the small ones to say.
@@ -235,6 +237,21 @@ def test_gamma_is_differentiable(backend, xp, array, x64):
         assert_near(gradient, jax.grad(lambda a: jax.random.gamma(theirs, a).sum())(a), rtol=2e-3)
 
 
+def test_compiled_derivatives_of_draws(backend, xp, array, compiled):
+    """The derivative is not lost in the compiler: that of gamma by its shape is far from 0."""
+    key, theirs = keys(backend, 8)
+    a = np.array([0.3, 1.0, 2.5], "float32")
+    for draw, oracle in (
+        (lambda a: trellis.random.gamma(key, a), lambda a: jax.random.gamma(theirs, a)),
+        (lambda a: trellis.random.beta(key, a, 2.0), lambda a: jax.random.beta(theirs, a, 2.0)),
+    ):
+        gradient = compiled(trellis.grad(lambda a, draw=draw: xp.sum(draw(a))))(array(a))
+        expected = np.asarray(jax.grad(lambda a, oracle=oracle: oracle(a).sum())(a))
+        assert (abs(expected) > 1e-3).all()
+        # Each framework has its own series for the derivative, in float32.
+        assert_near(gradient, expected, rtol=2e-3)
+
+
 def test_typed_keys_of_jax():
     typed = jax.random.key(5)
     raw = trellis.random.key(5, backend="jax")
@@ -285,5 +302,26 @@ def test_errors(backend, xp, array):
             call()
         assert isinstance(caught.value, error)
     other = other_of(backend)
-    with pytest.raises(errors.MixedBackendsError):
+    with pytest.raises(errors.MixedBackendsError, match=r"^gamma\(\) got arrays.* a is from"):
         trellis.random.gamma(key, trellis.asarray([1.0], backend=other))
+
+
+@pytest.mark.parametrize(
+    "key, count, expected",
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((2**32 - 1,) * 2, (2**32 - 1,) * 2, (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
+def test_known_answers_of_threefry(key, count, expected):
+    """Those of Random123, by its authors, for 2 words of 32 bits and 20 rounds."""
+    assert threefry(key, count) == expected
+
+
+def test_the_stream_goes_on_behind_2_to_the_32():
+    stream = _GlobalStream()
+    stream.reset((7, 9))
+    stream._count = 2**32 + 5
+    assert stream.next() == threefry((7, 9), (1, 5))
+    assert stream.next() == threefry((7, 9), (1, 6))

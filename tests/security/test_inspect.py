@@ -2,7 +2,6 @@
 
 import json
 import struct
-import time
 import zipfile
 
 import pytest
@@ -36,12 +35,10 @@ DOUBLING = b"\x80\x02)" + b"2\x86" * 120  # a tuple of itself twice, 120 times: 
 )
 def test_pickles_that_never_end(content, tmp_path):
     path = archive(tmp_path / "bad.pt", content)
-    start = time.monotonic()
-    try:
+    try:  # a visit of each value would not end
         assert export.describe(path).weights == ()
     except ArgumentError as error:
         assert "pickle" in str(error)
-    assert time.monotonic() - start < 10  # of a visit that would take longer than the universe
 
 
 def test_shared_values_are_found_by_every_name(tmp_path):

@@ -94,6 +94,19 @@ def test_loaded_arrays_are_their_own(path):
     assert load_checkpoint(path, {"x": np.ones(2)})["x"][0] == 0
 
 
+def test_arrays_that_were_read_can_be_written_to(path):
+    save_checkpoint(path, {"w": np.ones(3)})
+    found = read_checkpoint(path)["w"]
+    found[0] = 5.0
+    assert read_checkpoint(path)["w"][0] == 1.0
+
+
+def test_a_state_that_is_one_array_has_a_name_in_the_file(path):
+    save_checkpoint(path, np.arange(3))
+    assert list(load_file(path)) == ["state"]
+    assert_close(load_checkpoint(path, np.zeros(3, "int64")), np.arange(3))
+
+
 def test_named_tuples_come_back_through_their_like(path):
     Pair = namedtuple("Pair", "m v")
     save_checkpoint(path, Pair(np.ones(1), np.zeros(1)))
@@ -151,6 +164,14 @@ def test_integers_of_another_framework_must_fit(path):
     assert_close(load_checkpoint(path, like), {"n": np.array([3], "int32")}, backend="jax")
     save_checkpoint(path, {"n": np.array([2**40], "int64")})
     with pytest.raises(ValueError, match="'n' is int64"):
+        load_checkpoint(path, like)
+
+
+@pytest.mark.parametrize("found, here", [("float32", "int64"), ("int64", "float32")])
+def test_floats_of_another_framework_are_no_integers(path, found, here):
+    like = {"n": trellis.asarray(np.ones(2, here), backend="torch")}
+    save_checkpoint(path, {"n": np.ones(2, found)})
+    with pytest.raises(ValueError, match=f"'n' is {found} in the file, {here} here"):
         load_checkpoint(path, like)
 
 

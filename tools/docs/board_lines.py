@@ -1,4 +1,4 @@
-"""What the tests try of each public name: its rows in tests/cases, and the tests that name it."""
+"""What the tests try of each public name: its rows in the kit, and the tests that name it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
+KIT = ROOT / "src" / "trellis" / "conformance"
 # A test with one of these arguments runs once on every framework.
 ON_EVERY_BACKEND = {"backend", "xp", "array", "x64", "compiled"}
 
@@ -28,13 +29,14 @@ class Line:
         """In words.
 
         >>> Line(rows=2, with_gradient=1, with_compiler=2).sentence()
-        '2 rows in tests/cases run on NumPy, JAX, PyTorch and TensorFlow: value, dtype and native type in 2, compiled in 2, gradient against finite differences in 1.'
+        '2 rows in the conformance kit run on NumPy, JAX, PyTorch and TensorFlow: value, dtype and native type in 2, compiled in 2, gradient against finite differences in 1.'
         """  # noqa: E501
         parts = []
         if self.rows:
             parts.append(
-                f"{_many(self.rows, 'row')} in tests/cases {'runs' if self.rows == 1 else 'run'} "
-                "on NumPy, JAX, PyTorch and TensorFlow: value, dtype and native type in "
+                f"{_many(self.rows, 'row')} in the conformance kit "
+                f"{'runs' if self.rows == 1 else 'run'} on NumPy, JAX, PyTorch and TensorFlow: "
+                "value, dtype and native type in "
                 f"{self.rows}, compiled in {self.with_compiler}, gradient against finite "
                 f"differences in {self.with_gradient}."
             )
@@ -57,7 +59,7 @@ def lines() -> dict[str, Line]:
     """The lines of all names that the tests know, by the way a user writes them."""
     found: dict[str, Line] = defaultdict(Line)
     _count_rows(found)
-    for path in sorted(TESTS.rglob("*.py")):
+    for path in sorted([*TESTS.rglob("*.py"), *KIT.glob("test_*.py")]):
         _read(path, found)
     return dict(found)
 
@@ -65,8 +67,8 @@ def lines() -> dict[str, Line]:
 def _count_rows(found: dict[str, Line]) -> None:
     sys.path.insert(0, str(TESTS))
     try:
-        from cases import all_cases
-        from cases.optim import OptimCase
+        from optim_cases import OptimCase
+        from trellis.conformance.cases import all_cases
     finally:
         sys.path.remove(str(TESTS))
     for _, row in all_cases():
@@ -78,7 +80,7 @@ def _count_rows(found: dict[str, Line]) -> None:
     tables = [value for value in vars(module).values() if isinstance(value, list | tuple)]
     for row in [row for table in tables for row in table if isinstance(row, OptimCase)]:
         line = found[f"trellis.optim.{row.name}"]
-        line.files["tests/cases/optim.py"] += 1
+        line.files["tests/optim_cases.py"] += 1
 
 
 def _read(path: Path, found: dict[str, Line]) -> None:

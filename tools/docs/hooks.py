@@ -22,6 +22,8 @@ import public_names  # noqa: E402
 import reference  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
+import trellis  # noqa: E402
+
 # Pages outside docs/, and their address on the site.
 ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
@@ -32,7 +34,8 @@ ELSEWHERE = {
 
 
 def on_config(config: Any) -> Any:
-    """The groups of the reference appear in the navigation."""
+    """The groups of the reference appear in the navigation, and the version below each page."""
+    config.copyright = f"Trellis {trellis.__version__}"
     groups = []
     for name in public_names.all_names():
         if name.group not in groups:

@@ -171,3 +171,51 @@ def first_step_optax(optimizer: Any, gradient: float) -> float:
 def first_step_trellis(optimizer: Any, gradient: float, backend: str) -> float:
     x = tr.zeros((), backend=backend)
     return float(optimizer.step(x, x + gradient))
+
+
+# One image whose normalised pixels become rows: a loss of them, and how far its gradient is from
+# differences of float64, which the formula of batch normalisation gives.
+_IMAGE = np.sin(np.arange(16.0)).reshape(1, 2, 2, 4)
+_ROWS = np.cos(np.arange(16.0)).reshape(1, 8, 2)
+
+
+def _normalized_rows(x: np.ndarray) -> float:
+    centred = x - x.mean((0, 2, 3), keepdims=True)
+    y = centred / np.sqrt((centred**2).mean((0, 2, 3), keepdims=True) + 1e-5)
+    return float((y.reshape(1, 2, 8).transpose(0, 2, 1) * _ROWS).sum())
+
+
+def _off_by(gradient: Any) -> str:
+    wanted = np.zeros(16)
+    for i, step in enumerate(np.eye(16).reshape(16, 1, 2, 2, 4) * 1e-6):
+        wanted[i] = (_normalized_rows(_IMAGE + step) - _normalized_rows(_IMAGE - step)) / 2e-6
+    difference = np.abs(np.asarray(gradient).reshape(-1) - wanted).max()
+    return "right" if difference < 1e-4 else f"off by {difference:.2g}"
+
+
+def batch_norm_rows_torch() -> str:
+    x = torch.tensor(_IMAGE, requires_grad=True)
+    y = torch.nn.functional.batch_norm(x, None, None, training=True)
+    (y.flatten(2).transpose(1, 2) * torch.tensor(_ROWS)).sum().backward()
+    return _off_by(x.grad)
+
+
+def batch_norm_rows_keras() -> str:
+    x = tf.constant(np.moveaxis(_IMAGE, 1, -1))
+    layer = keras.layers.BatchNormalization(epsilon=1e-5, dtype="float64")
+
+    def loss(x: Any) -> Any:
+        return tf.reduce_sum(tf.reshape(layer(x, training=True), (1, 8, 2)) * _ROWS)
+
+    return _off_by(np.moveaxis(np.asarray(slope(loss, x)), -1, 1))
+
+
+def batch_norm_rows_trellis(backend: str) -> str:
+    x, rows = [tr.asarray(a.astype("float32"), backend=backend) for a in (_IMAGE, _ROWS)]
+    zeros, ones = [tr.full((2,), n, dtype="float32", backend=backend) for n in (0.0, 1.0)]
+
+    def loss(x: Any) -> Any:
+        y, _, _ = F.batch_norm(x, zeros, ones, training=True, channel_axis=1, epsilon=1e-5)
+        return tr.sum(tr.permute_dims(tr.reshape(y, (1, 2, 8)), (0, 2, 1)) * rows)
+
+    return _off_by(tr.to_numpy(tr.grad(loss)(x)))

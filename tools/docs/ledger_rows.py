@@ -143,6 +143,22 @@ NUMBERS = Section(
             "tf.cast(tf.constant(300.0), 'uint8')",
             "tr.astype(A(300.0), 'uint8')",
         ),
+        arrays(
+            "rank of diag(100, 50, 1), rtol=0.1",
+            "np.linalg.matrix_rank(np.diag([100.0, 50.0, 1.0]), rtol=0.1)",
+            "jnp.linalg.matrix_rank(jnp.diag(jnp.array([100.0, 50.0, 1.0])), rtol=0.1)",
+            "torch.linalg.matrix_rank(torch.diag(torch.tensor([100.0, 50.0, 1.0])), rtol=0.1)",
+            "",  # its tolerance is not relative
+            "tr.linalg.matrix_rank(A([[100.0, 0, 0], [0, 50, 0], [0, 0, 1]]), rtol=0.1)",
+        ),
+        arrays(
+            "pinv of diag(1, 1e-6): its trace",
+            "np.trace(np.linalg.pinv(np.diag(np.array([1.0, 1e-6], 'float32'))))",
+            "jnp.trace(jnp.linalg.pinv(jnp.diag(jnp.array([1.0, 1e-6]))))",
+            "torch.trace(torch.linalg.pinv(torch.diag(torch.tensor([1.0, 1e-6]))))",
+            "tf.linalg.trace(tf.linalg.pinv(tf.linalg.diag([1.0, 1e-6])))",
+            "tr.linalg.trace(tr.linalg.pinv(A([[1.0, 0], [0, 1e-6]], 'float32')))",
+        ),
     ],
 )
 
@@ -538,6 +554,13 @@ LAYERS = Section(
             "mask_keras()",
             "mask_flax()",
             "mask_trellis(backend)",
+        ),
+        layers(
+            "batch_norm(x).flatten(2).transpose(1, 2) of one image: its gradient",
+            "batch_norm_rows_torch()",
+            "batch_norm_rows_keras()",
+            "",
+            "batch_norm_rows_trellis(backend)",
         ),
         layers(
             "LSTM: first axis of the input",

@@ -32,6 +32,7 @@ MODULES = (
     "trellis.gradients",
     "trellis.compilation",
     "trellis.interchange",
+    "trellis.array_api",
     "trellis.testing",
     "trellis.tree",
     "trellis.graph",
@@ -49,6 +50,7 @@ GROUPS = {
     "manipulation": ("Shapes", "Reshaping, joining, splitting, padding and moving axes."),
     "indexing": ("Indexing and updates", "Taking elements, and updates that return a new array."),
     "searching": ("Searching and sorting", "Order, positions, conditions and sets."),
+    "sampled": ("Sampled functions", "Interpolation, integrals, convolution and phases."),
     "products": ("Products", "Matrix and tensor products."),
     "linalg": ("Linear algebra", "Decompositions, solvers and norms of stacks of matrices."),
     "fft": ("Fourier transforms", "Discrete Fourier transforms."),
@@ -56,6 +58,10 @@ GROUPS = {
     "backends": (
         "Backends and devices",
         "Which framework runs, where arrays are and how they are moved.",
+    ),
+    "array_api": (
+        "Arrays for other libraries",
+        "Objects around native arrays for code that is written for the Array API standard.",
     ),
     "control": ("Control flow", "Branches and loops that can be compiled."),
     "compilation": ("Compilation", "One compile for all frameworks."),
@@ -92,6 +98,7 @@ _BY_MODULE = {
     "trellis.gradients": "gradients",
     "trellis.compilation": "compilation",
     "trellis.interchange": "backends",
+    "trellis.array_api": "array_api",
     "trellis.testing": "testing",
     "trellis.tree": "tree",
     "trellis.graph": "graph",
@@ -101,17 +108,21 @@ _BY_MODULE = {
     "trellis.models": "models",
 }
 _BY_FILE = {
+    "border": "backends",
     "casting": "dtypes",
     "compilation": "compilation",
     "constants": "constants",
     "container": "tree",
     "control": "control",
     "creation": "creation",
+    "diagonals": "manipulation",
     "device": "backends",
     "dispatch": "backends",
     "dtypes": "dtypes",
     "elementwise": "elementwise",
     "functions": "gradients",
+    "host_fallback": "backends",
+    "installed": "backends",
     "_programs": "graph",
     "indexing": "indexing",
     "interchange": "backends",
@@ -120,8 +131,11 @@ _BY_FILE = {
     "reduction": "reduction",
     "searching": "searching",
     "seeded": "random",
+    "segments": "indexing",
     "sets": "searching",
+    "signals": "sampled",
     "sorting": "searching",
+    "statistics": "reduction",
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import public_names
 from board_lines import Line, lines
+from parameters import described, signature_of
 from prose import escaped
 from public_names import GROUPS, Name
 
@@ -64,7 +65,7 @@ def page_of(name: Name, others: dict[str, str], tested: dict[str, Line]) -> str:
         }
         said = "\n".join(f"      {key}: {str(value).lower()}" for key, value in options.items())
         parts.append(f"::: {name.path}\n    options:\n{said}")
-        parts += parameters(name.value)
+        parts += parameters(name.path, name.value)
     else:
         parts.append(f"# {name.path}\n\n{name.sentence}")
         parts.append(f"```python\n{name.path} = {name.value!r}\n```")
@@ -91,14 +92,15 @@ def _shows_members(name: Name) -> bool:
     return name.group != "init"
 
 
-def parameters(value: Any) -> list[str]:
-    """A table of the parameters, where the docstring has none of its own."""
-    if inspect.isclass(value):
+def parameters(path: str, value: Any) -> list[str]:
+    """A table of the parameters that the docstring has no list of."""
+    if inspect.isclass(value) and issubclass(value, BaseException):
         return []
-    if "Arguments:" in (inspect.getdoc(value) or ""):
-        return []
+    said = described(path, value)
     rows = []
-    for each in inspect.signature(value).parameters.values():
+    for each in signature_of(value).parameters.values():
+        if each.name not in said:
+            continue
         kind = {
             each.POSITIONAL_ONLY: "by position",
             each.POSITIONAL_OR_KEYWORD: "by position or name",
@@ -110,11 +112,12 @@ def parameters(value: Any) -> list[str]:
         default = "required" if each.default is each.empty and not sign else ""
         if each.default is not each.empty:
             default = _code(repr(each.default))
-        rows.append(f"| `{sign}{each.name}` | {kind} | {default} |")
+        rows.append(f"| `{sign}{each.name}` | {_cell(said[each.name])} | {kind} | {default} |")
     if not rows:
         return []
-    head = "| parameter | given | default |\n|---|---|---|\n"
-    return ["## Parameters { data-search-exclude }\n\n" + head + "\n".join(rows)]
+    head = "| parameter | what it is | given | default |\n|---|---|---|---|\n"
+    title = "Parameters" if len(rows) == len(signature_of(value).parameters) else "More parameters"
+    return [f"## {title} {{ data-search-exclude }}\n\n" + head + "\n".join(rows)]
 
 
 def _code(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._core.arrays import is_array, plain, plain_for
+from .._core.arrays import is_array, plain, plain_for, shape_of
 from .._core.dispatch import (
     SCALAR_TYPES,
     default_xp,
@@ -15,7 +15,7 @@ from .._core.dispatch import (
     xp_of_all,
     xp_of_any,
 )
-from .._core.dtypes import default_dtype, name_of
+from .._core.dtypes import default_dtype, fitted, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.explain import explain
 from .._core.guards import (
@@ -57,6 +57,8 @@ def arange(
         if start is None or step is None:
             raise WrongKind("arange() of None")
         start, stop, step = _number(start), _number(stop), _number(step)
+        if complex in (type(start), type(stop), type(step)):
+            raise WrongKind("arange() of complex numbers")
         if isinstance(step, (int, float)) and step == 0:
             raise ArgumentError("arange() expects a step other than 0.")
         xp = _named_or_of(backend, start, stop, step)
@@ -229,6 +231,8 @@ def full_like(
     try:
         if fill_value is None:
             raise WrongKind("full_like() of None")
+        if type(fill_value) is complex:
+            fitted(fill_value, name_of(x.dtype if dtype is None else dtype))
         return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
     except Exception as error:
         return explain(error, full_like)
@@ -257,6 +261,8 @@ def linspace(
         if endpoint is not True:
             check_flag(endpoint)
         start, stop = _number(start), _number(stop)
+        if shape_of(start) != () or shape_of(stop) != ():
+            raise WrongKind("linspace() of arrays")
         xp = _named_or_of(backend, start, stop)
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     except Exception as error:

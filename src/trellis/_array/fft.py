@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
+from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.guards import (
     check_array,
@@ -263,6 +264,8 @@ def _along_axes(name: str, x: A, s: Ints, axes: Ints, norm: str) -> A:
         check_axes(axes)
     # -1 means the whole axis.
     _check(name, [] if s is None else [n for n in s if n != -1], norm)
+    if s is not None and len(s) == 0 and name in ("rfftn", "irfftn"):
+        raise ArgumentError(f"{name}() transforms one axis at least, got s={s!r}.")
     axes = axes if axes is None else tuple(axes)  # torch alone would take one integer
     if s is not None and axes is not None:
         check_lengths(name, "s and axes", len(s), len(axes))

@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, Literal, get_args
 
-from .._core.arrays import holds_scalar, plain
+from .._core.arrays import holds_scalar, plain, shape_of
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
@@ -10,12 +10,12 @@ from .._core.guards import (
     WrongKind,
     check_axis,
     check_integers,
-    check_rank,
     check_scalar,
+    check_segments,
     check_within,
 )
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.shapes import check_lengths, normal_axis, one_of
+from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Array, Backend, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
@@ -37,6 +37,14 @@ class At(Generic[A]):
         if holds_scalar(value) or holds_scalar(self._index):
             return getattr(At(self._x, plain(self._index)), name)(plain(value))
         return explain(error, at, {"x": self._x, "idx": self._index, "value": value})
+
+    def get(self) -> A:
+        """These elements: `x[idx]`, with the checks of the standard."""
+        try:
+            found: A = self._x[self._index]  # type: ignore[index]
+            return found
+        except Exception as error:
+            return explain(error, at, {"x": self._x, "idx": self._index})
 
     def set(self, value: A | Scalar, /) -> A:
         """`x` with `value` at these elements; which of several values wins at one index is
@@ -195,7 +203,7 @@ def _check_updates(x: Array, indices: Array, updates: Array | Scalar, axis: int)
 
 def _check_values(name: str, what: str, values: Array | Scalar, places: tuple[Any, ...]) -> None:
     """Raise unless the values broadcast to the places that they go to."""
-    given = tuple(getattr(values, "shape", ()))
+    given = shape_of(values)
     fits = len(given) <= len(places)
     for n, size in zip(reversed(given), reversed(places), strict=False):
         fits = fits and (n == size or n == 1 or n is None or size is None)
@@ -204,7 +212,8 @@ def _check_values(name: str, what: str, values: Array | Scalar, places: tuple[An
 
 
 def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
-    """Sums of those slices along axis 0 that share an id; segments without slices are zero.
+    """Sums of those slices along axis 0 that share an id; segments without slices are zero, and
+    slices whose id is none of 0 ... num_segments - 1 are left out.
 
     >>> import numpy as np, trellis
     >>> trellis.segment_sum(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), num_segments=3)
@@ -214,22 +223,10 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
         check_within(num_segments)
         xp = xp_of_pair(x, segment_ids)
         if not isinstance(x, dict):
-            _check_segments(xp, x, segment_ids)
+            check_segments("segment_sum", xp, x, segment_ids)
         return xp.segment_sum(x, segment_ids, num_segments=num_segments)
     except Exception as error:
         return explain(error, segment_sum)
-
-
-def _check_segments(xp: Backend, x: Array, segment_ids: Array) -> None:
-    check_integers(xp, "segment_sum", segment_ids)
-    check_rank("segment_sum", x, 1)
-    if xp.dtype_name(x.dtype) == "bool":
-        raise DtypeError("segment_sum() adds numbers, got an array of bool.")
-    if len(segment_ids.shape) != 1:
-        raise ShapeError(
-            f"segment_sum() needs one id per slice of x, got shape {tuple(segment_ids.shape)}."
-        )
-    check_lengths("segment_sum", "x and segment_ids", x.shape[0], segment_ids.shape[0])
 
 
 def take(x: A, indices: A, /, *, axis: int | None = None) -> A:

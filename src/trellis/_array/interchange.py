@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .._core import tree
-from .._core.dispatch import load, name_of, xp_of
+from .._core.dispatch import imported_names, load, name_of, of_version, xp_of
 from .._core.errors import CopyError
 from .._core.explain import explain
 from .._core.guards import check_flag
@@ -157,3 +157,68 @@ def _is_on_cpu(x: Array, xp: Backend) -> bool:
 def _refusal(source: Backend, target: Backend, reason: str) -> str:
     ways = f"from {name_of(source)} to {name_of(target)}"
     return f"This array cannot go {ways} without a copy: {reason}"
+
+
+# The protocol `__array_namespace__` ---------------------------------------------------------------
+
+
+class Registration:
+    """What `register_with_array_api` patched; `undo()` removes it, and so does the end of a `with`
+    block."""
+
+    def __init__(self, patched: list[tuple[type, str]]):
+        self._patched = patched
+
+    @property
+    def patched(self) -> tuple[str, ...]:
+        """The names of the attributes that were added."""
+        return tuple([f"{name}.{cls.__name__}.__array_namespace__" for cls, name in self._patched])
+
+    def undo(self) -> None:
+        """Remove the attributes; a second call changes nothing."""
+        while self._patched:
+            cls, _ = self._patched.pop()
+            del cls.__array_namespace__  # type: ignore[attr-defined]
+
+    def __enter__(self) -> "Registration":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        return f"<patched: {', '.join(self.patched) or 'nothing'}>"
+
+
+def register_with_array_api(*names: str) -> Registration:
+    """Give the arrays of frameworks that lack it `__array_namespace__`, by which libraries find the
+    namespace of an array: TensorFlow's tensors and variables, and those of torch.
+
+    The framework's own class is changed, for the whole process: until `undo()` of what is returned,
+    or the end of a `with` block. It says what was patched. Operators and methods stay the
+    framework's own; `trellis.array_api.wrap` has those of the standard, and patches nothing.
+
+    Args:
+        names: The backends to register; by default those whose frameworks are imported.
+
+    >>> import trellis
+    >>> with trellis.register_with_array_api("numpy") as registration:
+    ...     registration.patched  # NumPy's arrays have it
+    ()
+    """
+    patched: list[tuple[type, str]] = []
+    for name in names or imported_names():
+        types = load(name).ARRAY_TYPES
+        for cls in types:
+            is_root = not any([other is not cls and issubclass(cls, other) for other in types])
+            if is_root and not hasattr(cls, "__array_namespace__"):
+                cls.__array_namespace__ = _method(name)  # type: ignore[attr-defined]
+                patched.append((cls, name))
+    return Registration(patched)
+
+
+def _method(name: str) -> Any:
+    def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
+        return of_version(load(name), api_version)
+
+    return __array_namespace__

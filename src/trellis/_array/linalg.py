@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from math import inf, nan
 from typing import Any, Literal
 
+from .._core.arrays import shape_of
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.dtypes import COMPLEX, FLOATING
-from .._core.errors import ShapeError, TrellisError
+from .._core.errors import ArgumentError, ShapeError, TrellisError
 from .._core.explain import explain
 from .._core.guards import (
     WrongKind,
@@ -256,6 +257,8 @@ def outer(x1: A, x2: A, /) -> A:
 def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
     """Pseudo-inverse; singular values below `rtol` times the largest count as zero.
 
+    Without `rtol` it is the larger size of a matrix times the precision of its dtype.
+
     >>> import numpy as np, trellis
     >>> trellis.linalg.pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
     array([[0.5, 0. ],
@@ -276,7 +279,7 @@ def _check_rtol(function: str, x: Array, rtol: float | Array | None) -> None:
         check_scalar(rtol)
     if hasattr(x, "shape"):
         check_rank(function, x, 2)
-        stack, sizes = tuple(x.shape[:-2]), tuple(getattr(rtol, "shape", ()))
+        stack, sizes = tuple(x.shape[:-2]), shape_of(rtol)
         if sizes not in ((), stack):
             raise ShapeError(
                 f"{function}() needs one rtol, or one for each matrix of the stack {stack}, got "
@@ -366,6 +369,8 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     try:
         if axes is True or axes is False:
             raise WrongKind("axes must not be a bool")
+        if type(axes) is int and axes < 0:
+            raise ArgumentError(f"tensordot() sums over 0 axes or more, got axes={axes}.")
         return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
     except Exception as error:
         return explain(error, tensordot)

@@ -1,23 +1,49 @@
 """Reshaping, joining and splitting arrays."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, cast
 
-from .._core.dispatch import xp_of, xp_of_all
-from .._core.errors import ShapeError
+import numpy as np
+
+from .._core.arrays import is_array
+from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
 from .._core.guards import (
+    WrongKind,
     check_array,
+    check_axes,
     check_axis,
     check_flag,
+    check_integers,
     check_number,
     check_one_axis,
     check_whole,
     check_within,
 )
 from .._core.leafwise import call_leafwise
-from .._core.shapes import check_window, normal_axis, pad_pairs
+from .._core.shapes import broadcast_shapes as broadcast_sizes
+from .._core.shapes import check_window, new_axes, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
+
+
+def atleast_nd(x: A, /, *, ndim: int) -> A:
+    """`x` with axes of length one in front, so that it has at least `ndim` of them.
+
+    >>> import numpy as np, trellis
+    >>> trellis.atleast_nd(np.array([1, 2]), ndim=2)
+    array([[1, 2]])
+    """
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(atleast_nd, (x,), {"ndim": ndim})
+        check_within(ndim)
+        missing = ndim - len(x.shape)
+        if missing <= 0:
+            return x
+        return xp_of(x).reshape(x, (1,) * missing + tuple(x.shape))
+    except Exception as error:
+        return explain(error, atleast_nd)
 
 
 def broadcast_arrays(*arrays: A) -> list[A]:
@@ -34,6 +60,25 @@ def broadcast_arrays(*arrays: A) -> list[A]:
         return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
     except Exception as error:
         return explain(error, broadcast_arrays)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes have together.
+
+    >>> import trellis
+    >>> trellis.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    try:
+        for shape in shapes:
+            check_whole(shape)
+        given = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+        for size in [n for shape in given for n in shape]:
+            if size < 0:
+                raise ArgumentError(f"broadcast_shapes() expects lengths from 0 on, got {size}.")
+        return broadcast_sizes(*given, function="broadcast_shapes")
+    except Exception as error:
+        return explain(error, broadcast_shapes)
 
 
 def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
@@ -66,8 +111,8 @@ def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
         return explain(error, concat)
 
 
-def expand_dims(x: A, /, axis: int) -> A:
-    """A new axis of length one at position `axis` of the result.
+def expand_dims(x: A, /, axis: int | tuple[int, ...]) -> A:
+    """A new axis of length one at position `axis` of the result, or several.
 
     >>> import numpy as np, trellis
     >>> trellis.expand_dims(np.array([1, 2]), axis=-1)
@@ -76,10 +121,20 @@ def expand_dims(x: A, /, axis: int) -> A:
     """
     try:
         if type(axis) is not int:
-            check_one_axis(axis)
+            check_axes(axis)
+            if isinstance(axis, (tuple, list)):
+                if isinstance(x, dict):
+                    return call_leafwise(expand_dims, (x,), {"axis": axis})
+                return _expanded(x, new_axes(axis, len(x.shape)))
         return xp_of(x).expand_dims(x, axis=axis)
     except Exception as error:
         return explain(error, expand_dims)
+
+
+def _expanded(x: Any, axes: list[int]) -> Any:
+    for axis in axes:
+        x = xp_of(x).expand_dims(x, axis=axis)
+    return x
 
 
 def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -134,7 +189,8 @@ def pad(
         if isinstance(x, dict):
             options = {"mode": mode, "constant_values": constant_values}
             return call_leafwise(pad, (x, pad_width), options)
-        if constant_values != 0:
+        is_complex = isinstance(constant_values, complex) and "complex" in str(x.dtype)
+        if constant_values != 0 and not is_complex:
             check_number(constant_values)
         pairs = pad_pairs(pad_width, x.shape, mode)
         return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
@@ -162,7 +218,7 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
     try:
         if axis is not None and type(axis) is not int:
             check_axis(axis)
-        if not hasattr(repeats, "dtype"):
+        if isinstance(repeats, int) or not hasattr(repeats, "dtype"):
             check_within(repeats)
         return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
     except Exception as error:
@@ -186,8 +242,12 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
         return explain(error, reshape)
 
 
-def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> A:
+def roll(
+    x: A, /, shift: int | tuple[int, ...] | A, *, axis: int | tuple[int, ...] | None = None
+) -> A:
     """The elements moved along, those that fall off one end entering at the other.
+
+    `shift` may be an array of one integer, whose value need not be known while tracing.
 
     >>> import numpy as np, trellis
     >>> trellis.roll(np.array([1, 2, 3]), 1)
@@ -196,13 +256,35 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
     try:
         if axis is not None and type(axis) is not int:
             check_axis(axis)
+        if not isinstance(shift, (int, np.generic)) and is_array(shift):
+            return _rolled(x, shift, axis)
         for n in shift if isinstance(shift, (tuple, list)) else (shift,):
             check_within(n)
         if not isinstance(shift, int) and (isinstance(axis, int) or axis is None):
             raise ShapeError(f"roll() by several shifts needs as many axes, got axis={axis!r}.")
-        return xp_of(x).roll(x, shift, axis=axis)
+        return xp_of(x).roll(x, cast(int, shift), axis=axis)
     except Exception as error:
         return explain(error, roll)
+
+
+def _rolled(x: Any, shift: Any, axis: Any) -> Any:
+    """`roll` by an array."""
+    if isinstance(x, dict):
+        return call_leafwise(roll, (x, shift), {"axis": axis})
+    xp = xp_of_pair(x, shift)
+    check_integers(xp, "roll", shift)
+    if tuple(shift.shape) != () or isinstance(axis, (tuple, list)):
+        raise ShapeError(
+            f"roll() by an array expects one integer and one axis or None, got shape "
+            f"{tuple(shift.shape)} and axis={axis!r}."
+        )
+    flat = xp.reshape(x, (-1,)) if axis is None else x
+    place = 0 if axis is None else normal_axis(axis, len(x.shape))
+    count = flat.shape[place]
+    if not count:
+        return x
+    order = xp.remainder(xp.arange(count, dtype=shift.dtype, device=xp.device(x)) - shift, count)
+    return xp.reshape(xp.take(flat, order, axis=place), tuple(x.shape))
 
 
 def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
@@ -224,8 +306,8 @@ def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
         return explain(error, sliding_window)
 
 
-def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
-    """Without the named axes, which must have length one.
+def squeeze(x: A, /, axis: int | tuple[int, ...] | None = None) -> A:
+    """Without the named axes, which must have length one; None means all of that length.
 
     >>> import numpy as np, trellis
     >>> trellis.squeeze(np.zeros((1, 3, 1)), axis=(0, 2)).shape
@@ -234,6 +316,10 @@ def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
     try:
         if type(axis) is not int:
             check_axis(axis)
+        if axis is None:
+            if isinstance(x, dict):
+                return call_leafwise(squeeze, (x,), {})
+            axis = tuple([i for i, n in enumerate(x.shape) if n == 1])
         return xp_of(x).squeeze(x, axis=axis)
     except Exception as error:
         return explain(error, squeeze)
@@ -264,6 +350,8 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
            [1, 2, 1, 2]])
     """
     try:
+        if not hasattr(repetitions, "__iter__"):  # NumPy and JAX alone take one number
+            raise WrongKind(f"{repetitions!r} is not a list of numbers")
         check_whole(repetitions)
         return xp_of(x).tile(x, repetitions)
     except Exception as error:

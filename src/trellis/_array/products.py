@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.guards import WrongKind, check_axis
 from .._core.typing import A
@@ -60,6 +61,8 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     try:
         if axes is True or axes is False:
             raise WrongKind("axes must not be a bool")
+        if type(axes) is int and axes < 0:
+            raise ArgumentError(f"tensordot() sums over 0 axes or more, got axes={axes}.")
         if type(axes) is not int and hasattr(axes, "__iter__"):
             for part in axes:
                 if not hasattr(part, "__iter__"):  # NumPy alone takes two numbers

@@ -4,6 +4,7 @@ Sums and products of small integers are computed in the default int, so that the
 early.
 """
 
+from .._core.arrays import is_array, shape_of
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
 from .._core.guards import check_axis, check_flag, check_number, check_over, check_tolerances
@@ -70,6 +71,40 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
         return xp_of(x).any(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         return explain(error, any)
+
+
+def array_equal(x1: A | Scalar, x2: A | Scalar, /, *, equal_nan: bool = False) -> A:
+    """Whether two arrays have one shape and equal elements; a bool of the framework.
+
+    >>> import numpy as np, trellis
+    >>> bool(trellis.array_equal(np.array([1, 2]), np.array([[1, 2]])))
+    False
+    """
+    try:
+        if isinstance(x1, dict) or isinstance(x2, dict):
+            return call_leafwise(array_equal, (x1, x2), {"equal_nan": equal_nan})
+        check_flag(equal_nan)
+        xp = xp_of_pair(x1, x2)
+        shapes = [shape_of(x) for x in (x1, x2)]
+        if len(shapes[0]) != len(shapes[1]) or _differ(*shapes):
+            device = xp.device(x1 if is_array(x1) else x2)
+            return xp.zeros((), dtype=xp.bool, device=device)
+        is_same = xp.equal(x1, x2)
+        if equal_nan:
+            is_same = xp.logical_or(
+                is_same, xp.logical_and(xp.not_equal(x1, x1), xp.not_equal(x2, x2))
+            )
+        return xp.all(is_same)
+    except Exception as error:
+        return explain(error, array_equal)
+
+
+def _differ(shape: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
+    """Whether a length is known in both shapes and not the same."""
+    for n, m in zip(shape, other, strict=True):
+        if n is not None and m is not None and n != m:
+            return True
+    return False
 
 
 def cumulative_prod(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from .._core.arrays import shape_of
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -167,7 +168,7 @@ def _pair(ends: Any) -> tuple[float, float]:
         raise ArgumentTypeError(
             f"histogram() expects range as two numbers, got {ends!r}."
         ) from None
-    if not (low <= high and math.isfinite(low) and math.isfinite(high)):
+    if not -math.inf < low <= high < math.inf:
         raise ArgumentError(
             f"histogram() expects a range of two finite numbers, the lower first, got {ends!r}."
         )
@@ -192,14 +193,14 @@ def nonzero(x: A, /) -> tuple[A, ...]:
 
 def searchsorted(
     x1: A,
-    x2: A,
+    x2: A | Scalar,
     /,
     *,
     side: Literal["left", "right"] = "left",
     sorter: A | None = None,
 ) -> A:
     """Where elements of `x2` would go in the sorted vector `x1`; before or after equal ones by
-    `side`.
+    `side`. A stack of vectors needs an equal stack of elements: each is looked for in its own.
 
     >>> import numpy as np, trellis
     >>> trellis.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
@@ -208,12 +209,53 @@ def searchsorted(
     try:
         if not isinstance(x1, dict):
             check_array(x1)
-            if len(x1.shape) != 1:
-                raise ShapeError(f"searchsorted() looks in a vector, got shape {tuple(x1.shape)}.")
+            if len(x1.shape) != 1 and not isinstance(x2, dict):
+                return _in_stacks(xp_of_all(x1, x2, sorter), x1, x2, side, sorter)
         one_of("searchsorted", "side", side, ("left", "right"))
-        return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
+        xp = xp_of_all(x1, x2, sorter)
+        values: Any = x2
+        if isinstance(x2, (int, float)) and not isinstance(x1, dict):
+            values = xp.asarray(x2, dtype=xp.result_type(x1, x2), device=xp.device(x1))
+        return xp.searchsorted(x1, values, side=side, sorter=sorter)
     except Exception as error:
         return explain(error, searchsorted)
+
+
+def _in_stacks(xp: Backend, x1: Any, x2: Any, side: str, sorter: Any) -> Any:
+    """`searchsorted` in each of several vectors, by halving."""
+    one_of("searchsorted", "side", side, ("left", "right"))
+    shapes = shape_of(x1), shape_of(x2)
+    if not shapes[0] or shapes[0][:-1] != shapes[1][:-1] or None in shapes[0]:
+        raise ShapeError(
+            "searchsorted() looks in a vector, or in stacks that differ in their last axis only, "
+            f"got {shapes[0]} and {shapes[1]}."
+        )
+    dtype = xp.result_type(x1, x2)
+    kind = xp.dtype_name(dtype)
+    if kind in COMPLEX:
+        raise DtypeError("searchsorted() of complex numbers, which have no order.")
+    rows, values = [
+        xp.stop_gradient(xp.astype(x, "uint8" if kind == "bool" else dtype)) for x in (x1, x2)
+    ]
+    if sorter is not None:
+        check_array(sorter)
+        rows = xp.take_along_axis(rows, sorter, axis=-1)
+    count = shapes[0][-1]
+    low = xp.zeros_like(values, dtype=xp.arange(1).dtype)
+    high = low + count
+    for _ in range(count.bit_length()):
+        middle = xp.floor_divide(low + high, xp.zeros_like(low) + 2)
+        inside = xp.clip(middle, 0, max(count - 1, 0))
+        found = xp.take_along_axis(rows, inside, axis=-1)
+        is_after = found < values if side == "left" else found <= values
+        if kind in FLOATING:  # nan comes last
+            is_nan = xp.isnan(values)
+            is_last = xp.logical_not(xp.isnan(found)) if side == "left" else is_nan
+            is_after = xp.logical_or(is_after, xp.logical_and(is_nan, is_last))
+        is_after = xp.logical_and(is_after, low < high)
+        low = xp.where(is_after, middle + 1, low)
+        high = xp.where(is_after, high, middle)
+    return low
 
 
 def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A]:

@@ -16,6 +16,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .._core import constants, dtypes
+from .._core.abilities import Abilities
 from .._core.errors import NotSupportedError
 from .exports import ASKED
 from .host import on_host
@@ -29,16 +30,29 @@ _FINE_ON_HOST = frozenset(
     | {"argsort", "nonzero", "searchsorted", "unique_all"}
 )
 # Their arguments are functions or lists of arrays: always formulas, also over host functions.
-_NEVER_WHOLE = frozenset({"asarray", "from_dlpack", "jacobian", "jvp", "scan", "vmap"})
+_NEVER_WHOLE = frozenset(
+    {"asarray", "from_dlpack", "jacobian", "jvp", "scan", "value_and_grad", "vmap"}
+)
 # What only a framework can do.
 _NEVER_ON_HOST = frozenset({"connect_ranks", "custom_vjp", "from_numpy", "to_numpy", "vjp"})
 
 
 def complete(backend: Any) -> dict[str, str]:
-    """Add the functions of the interface that the backend lacks; return its `MADE`."""
+    """Add the functions of the interface that the backend lacks; return its `MADE`.
+
+    Seven names are enough: `TYPES`, `ARRAY_TYPES`, `ABILITIES`, `from_numpy`, `to_numpy`, `vjp` and
+    `custom_vjp`. `NAME` is the last part of the module's name, if the backend does not define it.
+
+    >>> import trellis, trellis.backend
+    >>> trellis.backend.complete(trellis.namespace("numpy"))["tanh"]
+    'native'
+    """
+    if "MADE" in vars(backend):
+        done: dict[str, str] = backend.MADE
+        return done
     _add_values(backend)
-    missing = [key for key in _asked() if not _has(backend, key)]
-    backend.MADE = {key: "native" for key in _asked() if key not in missing}
+    missing = [key for key in asked() if not _has(backend, key)]
+    backend.MADE = {key: _made(backend, key) for key in asked() if key not in missing}
     derived = _derivable(missing, backend) if missing else {}
     for key in missing:
         name = key.rpartition(".")[2]
@@ -54,8 +68,13 @@ def complete(backend: Any) -> dict[str, str]:
 
 
 @functools.cache
-def _asked() -> list[str]:
-    """The functions of the interface; those of extensions have dotted names."""
+def asked() -> list[str]:
+    """The functions of the interface; those of extensions have dotted names.
+
+    >>> from trellis.backend import asked
+    >>> "tanh" in asked(), "linalg.svd" in asked()
+    (True, True)
+    """
     names = [name for name in ASKED[""] if name not in _EXTENSIONS and name not in _VALUES]
     dotted = [f"{room}.{name}" for room in _EXTENSIONS for name in ASKED[room]]
     return sorted(names + dotted)
@@ -63,7 +82,8 @@ def _asked() -> list[str]:
 
 _TYPES = frozenset(("bool", *dtypes.NUMERIC))
 _VALUES = _TYPES | {
-    *("ABILITIES", "ARRAY_TYPES", "FLOAT_DTYPES", "MADE", "RECURRENCES", "STEP_KERNELS", "TYPES"),
+    *("ABILITIES", "ARRAY_TYPES", "FLOAT_DTYPES", "MADE", "NAME", "RECURRENCES", "SOURCE"),
+    *("STEP_KERNELS", "TYPES"),
     *("e", "inf", "nan", "newaxis", "pi"),
 }
 
@@ -72,12 +92,16 @@ def _add_values(backend: Any) -> None:
     types = {name: backend.TYPES[name] for name in dtypes.FLOATING if name in backend.TYPES}
     values: dict[str, Any] = {
         "__array_api_version__": "2024.12",
+        "ABILITIES": Abilities(),
         "FLOAT_DTYPES": frozenset(types.values()),
+        "NAME": backend.__name__.rpartition(".")[2],
+        "SOURCE": None,
         "RECURRENCES": {},
         "STEP_KERNELS": {},
         **{name: getattr(constants, name) for name in ("e", "inf", "nan", "newaxis", "pi")},
         **backend.TYPES,
     }
+    dtypes.remember_names(backend.TYPES)
     for room in _EXTENSIONS:
         values[room] = ModuleType(f"{backend.__name__}.{room}")
     for name, value in values.items():
@@ -90,6 +114,13 @@ def _has(backend: Any, key: str) -> bool:
     return name in vars(getattr(backend, room) if room else backend)
 
 
+def _made(backend: Any, key: str) -> str:
+    """How a function is made that the backend defines. One that runs on the host in most cases says
+    so: `fn.made = "host"`."""
+    room, _, name = key.rpartition(".")
+    return str(getattr(vars(getattr(backend, room) if room else backend)[name], "made", "native"))
+
+
 def _bind(backend: Any, key: str, function: Any) -> None:
     room, _, name = key.rpartition(".")
     setattr(getattr(backend, room) if room else backend, name, function)
@@ -98,7 +129,7 @@ def _bind(backend: Any, key: str, function: Any) -> None:
 def _refusal(key: str, backend: Any) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError(
-            f"The backend {backend.__name__} does not have {key}(). Use another backend for this: "
+            f"The backend {backend.NAME} does not have {key}(). Use another backend for this: "
             'trellis.to_backend(x, "numpy").'
         )
 
@@ -136,7 +167,7 @@ def _derivable(missing: Iterable[str], backend: Any) -> dict[str, Path]:
 
 def _bound(file: Path, backend: Any) -> ModuleType:
     """A file of formulas as a separate module, whose `xp` is the backend."""
-    name = f"{formulas.__name__}.{file.stem}_on_{backend.__name__.rpartition('.')[2]}"
+    name = f"{formulas.__name__}.{file.stem}_on_{backend.NAME}"
     found = sys.modules.get(name)
     if found is None or vars(found)["xp"] is not backend:
         spec = spec_from_file_location(name, file)
@@ -146,6 +177,19 @@ def _bound(file: Path, backend: Any) -> ModuleType:
         spec.loader.exec_module(found)
         vars(found)["xp"] = backend
     return found
+
+
+def formulas_for(backend: Any, file: str) -> ModuleType:
+    """The formulas of one file, such as "convolution", for arrays of a backend.
+
+    For a function that is the framework's own for some types, and a formula for others.
+
+    >>> import numpy as np, trellis, trellis.backend
+    >>> activation = trellis.backend.formulas_for(trellis.namespace("numpy"), "activation")
+    >>> activation.relu(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
+    return _bound(Path(formulas.__path__[0], f"{file}.py"), backend)
 
 
 @functools.cache
@@ -164,7 +208,7 @@ def _needs(function: FunctionType) -> set[str]:
             if step.opname.startswith("LOAD_") and value == "xp":
                 name = str(steps[i + 1].argval)
                 name = f"{name}.{steps[i + 2].argval}" if name in _EXTENSIONS else name
-                names |= {name} & {*ASKED[""], *_asked()}
+                names |= {name} & {*ASKED[""], *asked()}
             elif step.opname == "LOAD_GLOBAL":
                 helper = space.get(step.argval) or _of_helpers(helpers, str(step.argval))
                 if isinstance(helper, FunctionType) and helper not in helpers:

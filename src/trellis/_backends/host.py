@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core.dispatch import load
 from .._core.dtypes import COMPLEX, FLOATING
+from .._core.host_fallback import check_host
 from .array_api import FFT, Linalg, Native
 from .interface import Backend, ListFn, Natives, Random
 from .shared.promotion import held
@@ -18,13 +19,23 @@ _PROTOCOLS: dict[str, Any] = {"": Backend, "fft": FFT, "linalg": Linalg, "random
 
 
 def on_host(key: str, backend: Any) -> Callable[..., Any]:
-    """The NumPy backend's function of that dotted name, for arrays of another backend."""
+    """The NumPy backend's function of that dotted name, for arrays of another backend.
+
+    Arrays are converted to NumPy and back; it has derivatives of every order.
+    `trellis.set_host_fallback(False)` refuses it.
+
+    >>> import numpy as np, trellis, trellis.backend
+    >>> svd = trellis.backend.on_host("linalg.svd", trellis.namespace("numpy"))
+    >>> svd(np.eye(2)).S
+    array([1., 1.])
+    """
     found: Any = load("numpy")
     for part in key.split("."):
         found = getattr(found, part)
 
     @functools.wraps(found)
     def call(*args: Any, **kwargs: Any) -> Any:
+        check_host(key, backend.NAME)
         device = kwargs.pop("device", None)
         return _Call(found, args, kwargs, backend, device).run()
 

@@ -25,6 +25,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .._core.abilities import Abilities
 from .._core.typing import Device, DTypeLike, Scalar
+from .._ops.source import Source
 from .array_api import ArrayAPI, Axes, Ints, Native
 from .shared.convolution import ConvSpec, TransposedConvSpec
 from .shared.distributed import Place
@@ -43,6 +44,9 @@ Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 class DataTypes(Protocol):
     """Names of data types, and what there is beyond the standard's."""
+
+    NAME: str
+    """The name of the backend: "numpy", "mlx"."""
 
     TYPES: dict[str, Any]
     """The native types by their canonical names ("float32"), those that the framework has."""
@@ -68,6 +72,10 @@ class DataTypes(Protocol):
     """Recurrent layers over all their steps, by the name of one step ("gru_update"); what is
     absent, and a layer for which one gives None, is a scan over the step."""
 
+    SOURCE: Source | None
+    """How ejected programs of the framework are written; without it `to_source` raises. The four
+    built-in ones are in the op table."""
+
     MADE: dict[str, str]
     """How each function is made, by its dotted name: "native", "derived", "host", "missing"."""
 
@@ -91,6 +99,14 @@ class Gradients(Protocol):
         times, and inside another `vjp`, whose gradients then flow through it. With `once` it is
         called a single time, after which its memory may be freed. With
         `sparse` the gradients of arrays that no output depends on may be None; else they are zeros.
+        """
+
+    def value_and_grad(self, fn: AuxFn, xs: Natives) -> tuple[Natives, Any, list[Any]]:
+        """Run `fn(xs) -> ([value], aux)`, whose value is one number; return [value], aux, and the
+        gradients, None for arrays that the value does not depend on (all of them, if zeros cannot
+        be told from a gradient of zeros).
+
+        For frameworks that record nothing and must know the cotangents before they run a function.
         """
 
     def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:
@@ -147,7 +163,8 @@ class Compilation(Protocol):
         """Whether a function is being traced for the compiler right now."""
 
     def is_concrete(self, x: Native) -> bool:
-        """Whether the values of `x` can be read now."""
+        """Whether the values of `x` can be read now; not, if reading them would cut a
+        derivative that is being computed."""
 
     def lasts(self, x: Native) -> bool:
         """Whether `x` is still valid after the running function ends: not a compiler's tracer."""

@@ -21,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", help="write readable Trellis code to this .py file")
     parser.add_argument("--weights", help="write the weights to this .safetensors file")
     parser.add_argument("--trust", action="store_true", help=TRUST)
+    parser.add_argument(
+        "--no-verify", action="store_true", help="do not run the model to compare its outputs"
+    )
     parser.add_argument("--name", help="the class in the source; by default that of the model")
 
 
@@ -31,7 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
         from .._core.printable import printable_lines
         from .models import converted
 
-        model = converted(Path(arguments.model), arguments.to, arguments.trust)
+        model = converted(
+            Path(arguments.model), arguments.to, arguments.trust, not arguments.no_verify
+        )
         print(printable_lines(model.report()))
         if arguments.source:
             Path(arguments.source).write_text(model.to_source(arguments.name))

@@ -3,6 +3,8 @@
 import argparse
 import sys
 
+from .._core.printable import printable_lines
+
 SUMMARY = "find the first call in which two runs of a program differ"
 
 
@@ -29,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _record(arguments) if arguments.action == "record" else _compare(arguments)
     except (TrellisError, OSError) as error:
-        print(f"trellis diverge: {error}", file=sys.stderr)
+        print(f"trellis diverge: {printable_lines(error)}", file=sys.stderr)
         return 2
 
 
@@ -61,7 +63,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         return 2
     found = [load_recording(path) for path in arguments.files]
     report = compare(found, tolerance=arguments.tolerance, labels=list(arguments.files))
-    print(report)
+    print(printable_lines(str(report)))
     if arguments.svg:
         report.draw(arguments.svg)
     return 0 if report.is_same else 1

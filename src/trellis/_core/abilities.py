@@ -13,9 +13,6 @@ class Abilities:
     has_compiler: bool = False
     """`compile_function` compiles; otherwise it returns the function unchanged."""
 
-    finds_unused_when_compiled: bool = True
-    """A `vjp` with `sparse` gives None also where it is part of a compiled function."""
-
     has_fast_half: bool = False
     """16-bit arithmetic is fast enough for mixed precision to make sense."""
 

@@ -51,3 +51,13 @@ def holds_scalar(x: object) -> bool:
     if type(x) in (tuple, list):
         return any([holds_scalar(item) for item in x])  # type: ignore[attr-defined]
     return isinstance(x, np.generic)
+
+
+def shape_of(x: Any) -> tuple[Any, ...]:
+    """The shape of an array as a tuple; that of a number is ().
+
+    >>> shape_of(2.0), shape_of(np.ones((2, 3)))
+    ((), (2, 3))
+    """
+    # Numbers first: torch.compile can trace no `getattr` of a number that changes between calls.
+    return () if isinstance(x, NUMBERS) else tuple(getattr(x, "shape", ()))

@@ -3,19 +3,24 @@
 `_by_type` maps exact array types to backend modules. It changes only when a backend loads, never
 per type seen: `torch.compile` guards on the length of such a table, so a growing one would
 recompile again and again. A framework that the program has not imported cannot have arrays, so
-frameworks are looked up in `sys.modules` and imported only when they are named.
+frameworks are looked up in `sys.modules` and imported only when they are named. Backends of other
+packages (`packages.py`) are looked for when a name or a type is unknown.
 """
 
 import os
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from .arrays import NUMBERS
 from .container import Container
 from .donation import GivenAway, gone
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
+from .following import is_followed, python_compiler
 from .leafwise import LeafwiseBackend
 from .settings import Setting
 
@@ -28,6 +33,11 @@ _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
 loaded: dict[str, Any] = {}  # the backends themselves by name, even while a recording replaces one
 _added: dict[str, Any] = {}  # those of other packages: what `load` gives for their names
+# Array types of backends that were added after a compiler that follows Python: its programs guard
+# on the length of the first table, and would all be compiled again.
+_more_types: dict[type, Any] = {}
+_told: list[Callable[[Any], object]] = []
+_adding = threading.RLock()
 SCALAR_TYPES = (*NUMBERS, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
@@ -88,16 +98,27 @@ def named_xp(backend: str | None) -> "Backend":
 def _resolve(x: object) -> "Backend":
     """The cold path: subclasses, tracers, the first array of a framework. It writes nothing."""
     cls = type(x)
+    if not is_followed() and cls in _more_types:
+        found: Backend = _more_types[cls]
+        return found
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
+    if hasattr(cls, "__trellis_backend__"):  # of `array_api`: its namespace is a backend
+        return x.__trellis_backend__()  # type: ignore[attr-defined,no-any-return]
     # The modules are asked, not the table: while torch.compile traces, it still sees the table as
     # it was before they were loaded.
-    for backend in imported_backends():
-        if issubclass(cls, backend.ARRAY_TYPES):
-            return backend
+    for name in BACKENDS:
+        if name in sys.modules:
+            backend = load(name)
+            if issubclass(cls, backend.ARRAY_TYPES):
+                return backend
     if cls is GivenAway:
         raise gone()
+    if cls.__module__ != "builtins" and not is_followed():
+        for added in _of_packages(cls):
+            if issubclass(cls, added.ARRAY_TYPES):
+                return added
     instead = "Write trellis.asarray(...) around lists and other objects first."
     if cls.__module__.startswith("autograd."):  # inside autograd.grad, whose rules are not ours
         instead = "autograd cannot differentiate Trellis functions: write trellis.grad instead."
@@ -112,17 +133,19 @@ def _reconcile(xp: "Backend", other: "Backend", xs: tuple[Any, ...]) -> "Backend
     nests = [m for m in (xp, other) if isinstance(m, LeafwiseBackend)]
     if nests:
         return nests[0]
-    # While a recording runs (`_recording`), its arrays may meet those of its framework.
-    joined = xp.joined(other) if hasattr(xp, "joined") else None
-    if joined is not None:
-        return joined
+    # While a recording runs (`_recording`), its arrays may meet those of its framework; wrapped
+    # arrays (`array_api`) may meet native ones.
+    for first, second in ((xp, other), (other, xp)):
+        joined = first.joined(second) if hasattr(first, "joined") else None
+        if joined is not None:
+            return joined
     raise mixed_backends(xs)
 
 
 def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     """The error for arrays of several frameworks; names the function and its arguments."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+    while frame.f_back is not None and _is_inner(frame, frame.f_back):
         frame = frame.f_back
     names = {id(value): name for name, value in frame.f_locals.items()}
     kinds = [
@@ -135,6 +158,15 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
         f"{frame.f_code.co_name}() got arrays of different frameworks: {listed}. "
         f"Convert one first, for example trellis.to_backend({kinds[-1][0]}, {kinds[0][1]!r})."
     )
+
+
+def _is_inner(frame: FrameType, caller: FrameType) -> bool:
+    """Whether a frame is of a helper that a public function called."""
+    modules = [x.f_globals.get("__name__", "") for x in (frame, caller)]
+    if modules[0] == __name__:
+        return True
+    own = __name__.partition(".")[0] + "."
+    return frame.f_code.co_name[0] in "_<" and all([x.startswith(own) for x in modules])
 
 
 # Loading ------------------------------------------------------------------------------------------
@@ -168,8 +200,44 @@ def load(name: str) -> "Backend":
     if name in _added:
         backend: Backend = _added[name]
         return backend
-    known = ", ".join(backend_names())
-    raise ArgumentError(f"Unknown backend {name!r}. The backends are {known}.")
+    return _load_package(name)
+
+
+def _load_package(name: str) -> "Backend":
+    """The backend of that name of another package."""
+    from . import packages
+
+    description = packages.named(name) if isinstance(name, str) else None
+    if description is None:
+        known = ", ".join(backend_names())
+        raise ArgumentError(f"Unknown backend {name!r}. The backends are {known}.")
+    with _adding:
+        if name not in _added:
+            from .._backends.complete import complete
+
+            backend = description.functions()
+            backend.NAME = name
+            if "MADE" not in vars(backend):
+                complete(backend)
+            if _added.get(name) is not backend:  # else it has registered itself
+                register(backend, backend.ARRAY_TYPES)
+    found: Backend = _added[name]
+    return found
+
+
+def _of_packages(cls: type) -> list["Backend"]:
+    """The added backends, and those of packages whose frameworks the program has imported."""
+    from . import packages
+
+    for description in packages.imported():
+        if description.name not in _added:
+            try:
+                _load_package(description.name)
+            except BackendNotInstalledError:  # of interest only to those who use its arrays
+                home = cls.__module__.partition(".")[0]
+                if home == description.framework.partition(".")[0]:
+                    raise
+    return list(_added.values())
 
 
 def _require(name: str, package: str) -> None:
@@ -181,13 +249,25 @@ def _require(name: str, package: str) -> None:
 
 
 def imported_backends() -> list["Backend"]:
-    """The backends of the frameworks that the program has imported."""
+    """The backends of the frameworks that the program has imported; those of packages, if they have
+    been used."""
     return [load(name) for name in BACKENDS if name in sys.modules] + list(_added.values())
 
 
+def imported_names() -> list[str]:
+    """The names of the backends whose frameworks the program has imported."""
+    from . import packages
+
+    found = [name for name in BACKENDS if name in sys.modules]
+    found += [each.name for each in packages.imported()]
+    return list(dict.fromkeys([*found, *_added]))
+
+
 def backend_names() -> tuple[str, ...]:
-    """The names of all backends, loaded or not."""
-    return (*BACKENDS, *_added)
+    """The names of all backends, loaded or not, those of packages among them."""
+    from . import packages
+
+    return tuple(dict.fromkeys((*BACKENDS, *packages.names(), *_added)))
 
 
 def module_of(name: str) -> str:
@@ -204,25 +284,42 @@ def other_names(name: str) -> str:
 
 def name_of(backend: object) -> str:
     """The name of a backend."""
-    return str(backend.__name__.rpartition(".")[2])  # type: ignore[attr-defined]
+    return str(backend.NAME)  # type: ignore[attr-defined]
 
 
 def register(backend: object, types: tuple[type, ...]) -> None:
-    """Called by a backend when it loads, with the exact types of its arrays."""
+    """Called by a backend when it loads, with the exact types of its arrays.
+
+    A backend of a package need not call it: it is called when the backend is first used.
+    """
     name = name_of(backend)
-    loaded[name] = backend
+    table = _by_type
     if name not in BACKENDS:
         _added[name] = backend
+        if python_compiler["backend"]:
+            table = _more_types
     for cls in types:
-        _by_type[cls] = backend
+        table[cls] = backend
+    loaded[name] = backend
+    for tell in _told:
+        tell(backend)
+
+
+def tell_of_backends(tell: Callable[[Any], object]) -> None:
+    """Call `tell(backend)` for each backend that is loaded, now and later: for what must be there
+    before a compiler traces."""
+    _told.append(tell)
+    for backend in list(loaded.values()):
+        tell(backend)
 
 
 def unregister(name: str) -> None:
     """Forget a backend of another package."""
     backend = loaded.pop(name)
     del _added[name]
-    for cls in [cls for cls, row in _by_type.items() if row is backend]:
-        del _by_type[cls]
+    for table in (_by_type, _more_types):
+        for cls in [cls for cls, row in table.items() if row is backend]:
+            del table[cls]
 
 
 def stand_in(name: str, backend: object) -> None:
@@ -259,6 +356,18 @@ def namespace(x: object, /) -> "Backend":
     3.0
     """
     return load(x) if isinstance(x, str) else xp_of(x)
+
+
+def of_version(xp: Any, api_version: str | None) -> Any:
+    """What `x.__array_namespace__(api_version=...)` returns: `xp`, if it is not older than that."""
+    known = xp.__array_api_version__
+    is_known = isinstance(api_version, str) and "2021.12" <= api_version <= known
+    if api_version is not None and not is_known:
+        raise ArgumentError(
+            f"The namespace is of version {known} of the Array API standard, and of those before "
+            f"it, got {api_version!r}."
+        )
+    return xp
 
 
 def set_backend(name: str, /) -> None:

@@ -2,7 +2,7 @@
 standard's).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +46,23 @@ def name_of(dtype: object) -> str:
     if isinstance(dtype, type) and dtype in (int, float, complex):
         return str({int: int64, float: default_dtype(), complex: default_complex()}[dtype])
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    return str(name).rpartition(".")[2]
+    name = str(name).rpartition(".")[2]
+    if name in _CANONICAL:
+        return name
+    try:
+        return _named_otherwise.get(dtype, name)
+    except TypeError:  # a list, say
+        return name
+
+
+def remember_names(types: Mapping[str, Any]) -> None:
+    """The data types of a backend that have other names of their own: `FLOAT32`, `float`."""
+    for name, dtype in types.items():
+        if name_of(dtype) != name:
+            _named_otherwise[dtype] = name
+
+
+_named_otherwise: dict[object, str] = {}
 
 
 bool_ = DType("bool")
@@ -62,6 +78,7 @@ INTEGER = SIGNED + UNSIGNED
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 NUMERIC = INTEGER + FLOATING + COMPLEX
+_CANONICAL = frozenset(("bool", *NUMERIC))
 KINDS = {
     "bool": ("bool",),
     "signed integer": SIGNED,

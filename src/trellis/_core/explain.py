@@ -82,8 +82,8 @@ def explain(
 def _with_python_numbers(
     fn: Callable[..., Any], arguments: Mapping[str, Any]
 ) -> BoundArguments | None:
-    """The arguments of a call with Python numbers for NumPy scalars, and with an array for a Python
-    number in place of the only array; None where there is neither.
+    """The arguments of a call with Python numbers for NumPy scalars, tuples for lists of axes, and
+    an array for a Python number in place of the only array; None where there is none of these.
 
     Where no other array is among them, a scalar in place of an array stays the array it is.
     """
@@ -92,6 +92,8 @@ def _with_python_numbers(
     for name, value in arguments.items():
         if holds_scalar(value) and ("an array" not in words[name] or _has_array(arguments)):
             given[name] = plain(value)
+        if name in _AXES and isinstance(value, list):
+            given[name] = tuple(plain(value))
     arrays = [name for name in given if "array" in words[name]]
     if len(arrays) == 1 and words[arrays[0]] == "an array" and type(given[arrays[0]]) in NUMBERS:
         from .dispatch import default_xp

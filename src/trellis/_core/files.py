@@ -69,11 +69,26 @@ def write_arrays(
     replace_file(path, [parts[0], _CHECKSUM.sub(checksum, head, count=1), *parts[2:]])
 
 
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise for a path that is no file: a pipe or a device may never end. One that does not exist
+    is left to the reader."""
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except ValueError as error:  # a zero byte
+        raise ArgumentError(f"{os.fspath(path)!r} is not the name of a file: {error}.") from None
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, a socket or a device"
+        raise ArgumentError(f"{os.fspath(path)} is {kind}, not a file.")
+
+
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The arrays of a safetensors file and its metadata; a damaged file raises."""
     import safetensors
 
     deserialize: Any = safetensors.deserialize
+    check_regular(path)
     content = Path(path).read_bytes()
     try:
         entries = deserialize(content)
@@ -105,6 +120,7 @@ def map_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     import safetensors
 
+    check_regular(path)
     try:
         with safetensors.safe_open(os.fspath(path), framework="np"):  # checks the whole header
             pass

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import COMPLEX, FLOATING, default_dtype
 from .errors import ArgumentError, DtypeError, ShapeError
-from .shapes import LARGEST
+from .shapes import LARGEST, check_lengths
 from .typing import Array, Backend
 
 
@@ -32,7 +33,10 @@ def _is_integer(n: object) -> bool:
     # scalars raise too: `explain` calls again with Python numbers.
     if isinstance(n, (bool, np.generic)):
         return False
-    return isinstance(n, int) or hasattr(n, "__index__")
+    if isinstance(n, int):
+        return True
+    # TensorFlow's tensors of any shape have this method.
+    return hasattr(n, "__index__") and getattr(n, "shape", ()) == ()
 
 
 def check_axis(axis: object) -> None:
@@ -114,11 +118,32 @@ def check_rank(function: str, x: Any, least: int) -> None:
         )
 
 
+def real_floats(xp: Backend, function: str, x: Array) -> Any:
+    """`x` as floats: integers become the default float; complex numbers and bools raise."""
+    kind = xp.dtype_name(x.dtype)
+    if kind in COMPLEX or kind == "bool":
+        raise DtypeError(f"{function}() expects real numbers, got an array of {kind}.")
+    return x if kind in FLOATING else xp.astype(x, str(default_dtype()))
+
+
+def check_segments(name: str, xp: Backend, x: Array, segment_ids: Array) -> None:
+    """Raise unless `x` are numbers with one id for each slice."""
+    check_integers(xp, name, segment_ids)
+    check_rank(name, x, 1)
+    if xp.dtype_name(x.dtype) == "bool":
+        raise DtypeError(f"{name}() expects numbers, got an array of bool.")
+    if len(segment_ids.shape) != 1:
+        raise ShapeError(
+            f"{name}() needs one id per slice of x, got shape {tuple(segment_ids.shape)}."
+        )
+    check_lengths(name, "x and segment_ids", x.shape[0], segment_ids.shape[0])
+
+
 def check_number(value: object) -> None:
-    """Raise unless an option is a number: a Python number or an array of one element."""
+    """Raise unless an option is a real number: a Python number or an array of one element."""
     if isinstance(value, np.generic):  # as in `_is_integer`
         raise WrongKind(f"{value!r} is not a Python number")
-    is_number = isinstance(value, Number) and not isinstance(value, bool)
+    is_number = isinstance(value, Number) and not isinstance(value, (bool, complex))
     if not is_number and getattr(value, "shape", None) != ():
         raise WrongKind(f"{value!r} is not a number")
 
@@ -144,9 +169,9 @@ def unordered(function: str) -> DtypeError:
     return DtypeError(f"{function}() cannot compare complex numbers, which have no order.")
 
 
-def not_bools(dtype: object) -> DtypeError:
-    """The error for a condition of `where` that is not an array of bools."""
-    return DtypeError(f"where() expects a condition of bools, got {dtype}: write x != 0.")
+def not_bools(dtype: object, function: str = "where", what: str = "a condition") -> DtypeError:
+    """The error for an argument that is not an array of bools, as the condition of `where`."""
+    return DtypeError(f"{function}() expects {what} of bools, got {dtype}: write x != 0.")
 
 
 def singular(function: str) -> ArgumentError:

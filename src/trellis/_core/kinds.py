@@ -15,6 +15,7 @@ from typing import Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origi
 import numpy as np
 
 from .arrays import is_array
+from .dtypes import name_of
 from .errors import ArgumentError, ArgumentTypeError, TrellisError
 from .typing import Array
 
@@ -130,7 +131,7 @@ def shown(value: Any) -> str:
     """
     if is_array(value):
         shape = tuple(getattr(value, "shape", ()))
-        return f"an array of {str(value.dtype).rpartition('.')[2]} of shape {shape}"
+        return f"an array of {name_of(value.dtype)} of shape {shape}"
     text = repr(value)
     is_short = len(text) < 60 and "\n" not in text
     return f"{text} ({type(value).__name__})" if is_short else f"a {type(value).__name__}"

@@ -40,7 +40,9 @@ def normal_axis(axis: int, ndim: int) -> int:
     """
     if type(axis) is int and 0 <= axis < ndim:
         return axis
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+    # Integers first: torch.compile can trace no `hasattr` of a number that changes.
+    is_integer = isinstance(axis, int) or hasattr(axis, "__index__")
+    if isinstance(axis, bool) or not is_integer:
         raise ArgumentTypeError(
             f"An axis is an integer, got {axis!r} of type {type(axis).__name__}."
         )
@@ -65,6 +67,27 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return axes
 
 
+def split_axes(axes: Sequence[int], ndim: int) -> tuple[list[int], list[int]]:
+    """Those of all axes that are among `axes`, and the others, both in rising order.
+
+    >>> split_axes((2, 0), 4)
+    ([0, 2], [1, 3])
+    """
+    # torch.compile finds no symbol by `in`, and cannot sort them; comparing makes them constants.
+    is_named = [any([a == axis for axis in axes]) for a in range(ndim)]
+    return [a for a in range(ndim) if is_named[a]], [a for a in range(ndim) if not is_named[a]]
+
+
+def new_axes(axes: Sequence[int], ndim: int) -> list[int]:
+    """Where `expand_dims` of an array with `ndim` axes has its new ones, in rising order.
+
+    >>> new_axes((-1, 0), 1)
+    [0, 2]
+    """
+    ndim += len(axes)
+    return split_axes(normal_axes(tuple(axes), ndim), ndim)[0]
+
+
 def permutation(axes: Any, ndim: int) -> tuple[int, ...]:
     """The axes of `permute_dims` as non-negative ints: every axis once.
 
@@ -77,7 +100,7 @@ def permutation(axes: Any, ndim: int) -> tuple[int, ...]:
             f"Write for example {tuple(reversed(range(ndim)))}."
         )
     order = tuple([normal_axis(a, ndim) for a in axes])
-    if sorted(order) != list(range(ndim)):
+    if len(order) != ndim or len(set(order)) != ndim:
         raise ShapeError(
             f"permute_dims() of {ndim} axes needs each of them once, got {tuple(axes)}."
         )

@@ -1,12 +1,13 @@
 """Which compiler is tracing a function right now, if any; asked without importing a framework."""
 
 import sys
-from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from .dispatch import backend_names, load, loaded, xp_of
-from .errors import ArgumentTypeError
+from .dispatch import BACKENDS, load, loaded, xp_of
+from .errors import ArgumentError, ArgumentTypeError
+from .following import is_followed as is_followed
+from .following import python_compiler as python_compiler
 from .leafwise import is_of_one_type
 
 # A function that only runs as if a compiler traced it, and must raise in the same cases: what
@@ -14,16 +15,21 @@ from .leafwise import is_of_one_type
 _pretended: ContextVar[str | None] = ContextVar("trellis_tracing", default=None)
 
 
-# A compiler that follows Python itself, step by step (torch.compile): it cannot read context
-# variables or the table of modules, so it is asked first, in this one way that it can trace. Its
-# backend enters it here. `bool()` is False.
-python_compiler: dict[str, Any] = {"backend": "", "is_compiling": bool}
+# While Python is followed, a function cannot be called again with objects that cannot be used, to
+# see whether it needs the variables. So this is raised, and `trellis.compile` runs the function
+# without the compiler then, which tells the two cases apart.
+UNREACHED = (
+    "The function has no gradient by any of its variables. Did you forget v=v? Where it uses them "
+    "only in operations without a gradient (argmax, round, stop_gradient), write allow_unused=True."
+)
 
 
-def is_followed() -> bool:
-    """Whether a compiler that follows Python itself is at work."""
-    is_compiling: Callable[[], bool] = python_compiler["is_compiling"]
-    return is_compiling()
+def raise_unreached() -> None:
+    """Raise while a function is traced."""
+    raise ArgumentError(UNREACHED)
+
+
+python_compiler["when_unreached"] = raise_unreached
 
 
 def lasts(x: object) -> bool:
@@ -55,12 +61,12 @@ def tracing() -> str | None:
     pretended = _pretended.get()
     if pretended is not None:
         return pretended
-    for name in backend_names():
+    for name in BACKENDS:
         # Loaded or not, without the cost of an import statement for each random number.
-        xp = loaded.get(name)
-        if xp is None and name in sys.modules:
-            xp = load(name)
-        if xp is not None and xp.is_tracing():
+        if name not in loaded and name in sys.modules:
+            load(name)
+    for name, xp in list(loaded.items()):  # another thread may load one
+        if xp.is_tracing():
             return name
     return None
 

@@ -37,6 +37,32 @@ if optree.tree_is_leaf(_sample, namespace=_NAMESPACE):
     _unflatten_node: Any = unflatten_container
     optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
+_classes: dict[type, tuple[Callable[..., Any], ...]] = {}
+_registries: list[Callable[..., Any]] = []
+
+
+def register_node(
+    sample: Any, flatten: Callable[[Any], Any], unflatten: Callable[..., Any]
+) -> None:
+    """Objects of the class of `sample` are nodes of pytrees from now on, also in `registries`.
+
+    A second call changes nothing: after an interrupt, a file may be imported again.
+    """
+    if optree.tree_is_leaf(sample, namespace=_NAMESPACE):
+        optree.register_pytree_node(type(sample), flatten, unflatten, namespace=_NAMESPACE)
+        _classes[type(sample)] = (flatten, unflatten)
+        for register in _registries:
+            register(type(sample), flatten, unflatten)
+
+
+def register_nodes_with(register: Callable[..., Any]) -> None:
+    """Call `register(cls, flatten, unflatten)` of a framework for these classes, now and later.
+    Containers, whose keys a framework wants to know, are its own affair."""
+    if register not in _registries:
+        _registries.append(register)
+        for cls, functions in _classes.items():
+            register(cls, *functions)
+
 
 def is_nest(x: object, /) -> bool:
     """Whether `x` is a dict, Container, list or tuple (and not an array or a number).

@@ -7,9 +7,8 @@ from .._core import tree
 from .._core.dispatch import (
     backend_of,
     current_backend,
-    imported_backends,
+    imported_names,
     load,
-    name_of,
 )
 from .._core.errors import ArgumentError, NotSupportedError
 from .._recording import refuse_compilers
@@ -89,7 +88,7 @@ def _own_backend(fn: Callable[..., Any], args: Any) -> str:
 def _backends(fn: Callable[..., Any], args: object, backends: Sequence[str] | None) -> list[str]:
     if backends is None:
         own = _own_backend(fn, args)
-        backends = [own, *[name_of(xp) for xp in imported_backends() if name_of(xp) != own]]
+        backends = [own, *[name for name in imported_names() if name != own]]
     if isinstance(backends, str) or len(backends) < 2:
         raise ArgumentError(
             f"diverge() compares at least two frameworks, got backends={backends!r}. Write "

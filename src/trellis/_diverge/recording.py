@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,10 +78,23 @@ def load_recording(path: str | os.PathLike[str], /) -> Recording:
             f"{os.fspath(path)} is not a recording of this version. `trellis diverge record` "
             "writes one."
         )
-    head = json.loads(metadata["recording"])
+    try:
+        return _rebuilt(json.loads(metadata["recording"]), arrays)
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged: its header is invalid ({error!r})."
+        ) from None
+
+
+def _rebuilt(head: Any, arrays: Mapping[str, Any]) -> Recording:
     calls = []
     for i, text in enumerate(head["calls"]):
         outputs, gradients = text.pop("counts")
+        text = {key: x for key, x in text.items() if key != "live"}
+        kinds = {"op": str, "public": str, "group": int, "where": str, "module": str, "remark": str}
+        wrong = [key for key, kind in kinds.items() if not isinstance(text.get(key, kind()), kind)]
+        if wrong or not all([isinstance(name, str) for name in text["variables"]]):
+            raise TypeError(f"call {i} is not described")
         calls.append(
             Call(
                 **text,
@@ -89,7 +102,8 @@ def load_recording(path: str | os.PathLike[str], /) -> Recording:
                 gradients=[arrays[f"{i}/gradient/{j}"] for j in range(gradients)],
             )
         )
-    return Recording(head["backend"], calls, head["versions"])
+    versions = {str(key): str(x) for key, x in head["versions"].items()}
+    return Recording(str(head["backend"]), calls, versions)
 
 
 def record(

@@ -22,6 +22,7 @@ from .._core.errors import (
 )
 from .._core.kinds import check_callable
 from .._core.shapes import check_new_axis
+from .._core.tracing import is_followed, python_compiler
 from .._core.typing import Array, Backend, Nest, T
 
 # Called with the function, the names of its leaves, and the function over those leaves.
@@ -95,10 +96,13 @@ def differentiated(
                 full[n] = part
             result = func(*full, **kwargs)
             value, aux = _value_and_aux(result, func) if has_aux else (result, None)
-            return [_scalar(value, xp, func)], aux
+            y = _scalar(value, xp, func)
+            if y is not value:
+                replaced.append(value)
+            return [y], aux
 
-        values, aux, pull = xp.vjp(on_leaves, xs, once=True, sparse=True)
-        found = pull([xp.ones_like(values[0])])
+        replaced: list[Any] = []
+        values, aux, found = xp.value_and_grad(on_leaves, xs)
         if any([g is None for g in found]):
             if when_unreached is not None and all([g is None for g in found]):
                 from .unused import names_of
@@ -107,7 +111,8 @@ def differentiated(
                     when_unreached(func, names_of(given, positions), on_leaves)
             found = zeros_for_none(xp, found, xs)
         gradients = tree.unflatten(spec, found)
-        result = (values[0], aux) if has_aux else values[0]
+        value = _like(replaced[-1], values[0]) if replaced else values[0]
+        result = (value, aux) if has_aux else value
         return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return evaluate
@@ -123,6 +128,9 @@ def has_variables(arguments: object) -> bool:
 def raise_if_unused(
     func: Callable[..., Any], names: Sequence[str], on_leaves: Callable[[list[Any]], Any]
 ) -> None:
+    if is_followed():
+        python_compiler["when_unreached"]()
+        return
     from .unused import check_use
 
     check_use(func, names, on_leaves)
@@ -228,7 +236,7 @@ def _forward_rows(
         directions = xp.reshape(xp.eye(size, dtype=x.dtype, device=xp.device(x)), (size, *x.shape))
         columns.append([])
         for k in range(size):
-            ts = [directions[k] if j == i else xp.zeros_like(z) for j, z in enumerate(xs)]
+            ts = [directions[k, ...] if j == i else xp.zeros_like(z) for j, z in enumerate(xs)]
             columns[i].append(xp.jvp(lambda leaves: (on_leaves(leaves), None), xs, ts)[1])
     outputs = len(columns[0][0])
     return [
@@ -383,7 +391,8 @@ def _checked_gradients(given: object, xs: list[Any], spec: tree.Structure) -> li
                 f"The custom gradient has shape {tuple(getattr(g, 'shape', ()))}, its input "
                 f"{tuple(x.shape)}."
             )
-    return list(columns[1])
+    # A wrapped array (`array_api`) is a pytree of one native array.
+    return [tree.leaves(g)[0] if is_array(g) else g for g in columns[1]]
 
 
 # Inputs and outputs -------------------------------------------------------------------------------
@@ -448,6 +457,12 @@ def differentiable_leaf(x: Array, xp: Backend) -> Any:
     )
 
 
+def _like(returned: object, value: Any) -> Any:
+    """The value of a function that returned an array around it (`array_api`), or a number."""
+    spec = tree.structure(returned)
+    return value if not is_array(returned) else tree.unflatten(spec, [value])
+
+
 def _value_and_aux(result: object, func: Callable[..., Any]) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise ShapeError(f"With has_aux=True, {_name(func)}() must return a pair (value, aux).")
@@ -464,6 +479,9 @@ def _float_output(y: Any, xp: Backend, func: Callable[..., Any]) -> Any:
             "expected arrays."
         )
     if xp_of(y) is not xp:
+        parts = tree.leaves(y)
+        if parts[0] is not y:  # wrapped: see `array_api`
+            return _float_output(parts[0], xp, func)
         raise MixedBackendsError(
             f"{_name(func)}() was called with {_short(xp)} arrays but returned one of "
             f"{_short(xp_of(y))}: the gradient is lost there. Stay in one framework inside a "
@@ -528,8 +546,7 @@ def _tangent(t: Any, x: Any, xp: Backend) -> Any:
 
 
 def _short(xp: Backend) -> str:
-    name: str = xp.__name__
-    return name.rpartition(".")[2]
+    return xp.NAME
 
 
 def _name(func: Callable[..., Any]) -> str:

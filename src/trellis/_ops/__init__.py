@@ -9,6 +9,7 @@ from . import (
     casting,
     control,
     creation,
+    diagonals,
     elementwise,
     fft,
     functional,
@@ -19,13 +20,17 @@ from . import (
     random,
     reduction,
     searching,
+    segments,
     sets,
+    signals,
     sorting,
+    statistics,
 )
 from .record import Op
 
-_FILES = (casting, control, creation, elementwise, fft, functional, indexing, linalg, manipulation,
-          products, random, reduction, searching, sets, sorting)  # fmt: skip
+_FILES = (casting, control, creation, diagonals, elementwise, fft, functional, indexing, linalg,
+          manipulation, products, random, reduction, searching, segments, sets, signals, sorting,
+          statistics)  # fmt: skip
 
 TABLE: dict[str, Op] = {op.key: op for file in _FILES for op in file.OPS}
 """All records, by their names in the interface of backends."""

@@ -10,7 +10,8 @@ OPS = (
     Op("index_multiply", OTHER),
     Op("index_set", OTHER),
     Op("segment_sum", OTHER,
-       tensorflow="tf.math.unsorted_segment_sum(x, segment_ids, num_segments)",
+       tensorflow="tf.math.unsorted_segment_sum(x, tf.where(segment_ids < num_segments, "
+                  "segment_ids, -1), num_segments)",
        near="np.add.reduceat jax.ops.segment_sum torch.scatter_add"),
     Op("take", OTHER, numpy="np.take(x, indices, axis=axis)", near="torch.index_select tf.gather"),
     Op("take_along_axis", OTHER, numpy="np.take_along_axis(x, indices, axis=axis)",

@@ -30,15 +30,22 @@ OPS = (
        near="tf.linalg.norm"),
     Op("linalg.matrix_power", OTHER, numpy="np.linalg.matrix_power(x, n)",
        torch="torch.linalg.matrix_power(x, n)"),
+    # jax.numpy does not multiply the tolerance with the largest singular value.
     Op("linalg.matrix_rank", OTHER, numpy="np.linalg.matrix_rank(x, rtol=rtol)",
+       jax="jnp.linalg.matrix_rank(x) if rtol is None else jnp.sum(jnp.linalg.svdvals(x) > "
+       "jnp.expand_dims(rtol, -1) * jnp.linalg.svdvals(x)[..., :1], -1)",
        torch="torch.linalg.matrix_rank(x, rtol=rtol)", tensorflow=None,
-       near="tf.linalg.matrix_rank"),
+       near="tf.linalg.matrix_rank jnp.linalg.matrix_rank"),
     Op("linalg.matrix_transpose", OTHER, numpy="np.linalg.matrix_transpose(x)", torch="x.mT",
        tensorflow="tf.linalg.matrix_transpose(x)", near="torch.Tensor.mT"),
     Op("linalg.outer", MIXED, numpy="np.linalg.outer(x1, x2)", torch="torch.outer(x1, x2)",
        tensorflow="tf.tensordot(x1, x2, 0)", near="tf.experimental.numpy.outer"),
-    Op("linalg.pinv", OTHER, numpy="np.linalg.pinv(x, rtol=rtol)",
-       torch="torch.linalg.pinv(x, rtol=rtol)", tensorflow="tf.linalg.pinv(x, rcond=rtol)",
+    # The frameworks' own tolerances, where none is given, differ.
+    Op("linalg.pinv", OTHER, numpy="np.linalg.pinv(x, rtol=max(x.shape[-2:]) * "
+       "np.finfo(x.dtype).eps if rtol is None else rtol)",
+       torch="torch.linalg.pinv(x, rtol=rtol)",
+       tensorflow="tf.linalg.pinv(x, rcond=max(x.shape[-2:]) * "
+       "tf.experimental.numpy.finfo(x.dtype.as_numpy_dtype).eps if rtol is None else rtol)",
        reads={"torch": "linalg_pinv"}),
     Op("linalg.qr", OTHER, numpy="np.linalg.qr(x, mode=mode)",
        torch="torch.linalg.qr(x, mode=mode)",

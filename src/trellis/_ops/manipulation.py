@@ -1,6 +1,6 @@
 """Shapes: the same elements in another arrangement."""
 
-from .record import MIXED, OTHER, Op
+from .record import MIXED, OTHER, Op, composed
 
 # fmt: off
 OPS = (
@@ -40,4 +40,9 @@ OPS = (
        near="tf.tile"),
     Op("unstack", OTHER, numpy="np.unstack(x, axis=axis)", torch="torch.unbind(x, dim=axis)",
        tensorflow="tf.unstack(x, axis=axis)"),
+    # Written over others.
+    composed("atleast_nd", near="np.atleast_2d jnp.atleast_2d torch.atleast_2d"),
+    composed("broadcast_shapes",
+             near="np.broadcast_shapes jnp.broadcast_shapes torch.broadcast_shapes "
+                  "tf.broadcast_static_shape"),
 )

@@ -48,4 +48,5 @@ OPS = (
     # Written over others.
     composed("allclose",
              near="np.allclose jnp.allclose torch.allclose tf.experimental.numpy.allclose"),
+    composed("array_equal", near="np.array_equal jnp.array_equal torch.equal"),
 )

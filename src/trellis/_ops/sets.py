@@ -1,6 +1,6 @@
 """Different values."""
 
-from .record import OTHER, Op
+from .record import OTHER, Op, composed
 
 # fmt: off
 OPS = (
@@ -13,4 +13,8 @@ OPS = (
     Op("unique_values", OTHER, numpy="np.unique(x, equal_nan=False)", torch="torch.unique(x)",
        tensorflow="tf.sort(tf.unique(tf.reshape(x, [-1])).y)",
        near="np.unique_values jnp.unique_values tf.unique"),
+    # Written over others.
+    composed("isin", near="np.isin jnp.isin torch.isin"),
+    composed("setdiff1d", near="np.setdiff1d jnp.setdiff1d"),
+    composed("union1d", near="np.union1d jnp.union1d"),
 )

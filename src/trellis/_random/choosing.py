@@ -34,12 +34,12 @@ def randint(
     array([9, 0, 2, 3])
     """
     try:
-        xp = backend_of_key(key)
+        minval, maxval = plain(minval), plain(maxval)
+        xp = xp_of_all(key_data(key), minval, maxval)
         dtype = None if dtype is int else dtype
         result = int_dtype(xp, dtype)
         if not xp.isdtype(result, "integral"):
             raise DtypeError(f"randint draws integers, not {name_of(dtype)}.")
-        minval, maxval = plain(minval), plain(maxval)
         _check_bounds(xp, minval, maxval)
         drawn = result
         if xp.iinfo(result).bits < 32 or (

@@ -6,12 +6,14 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
+from .._core.guards import check_whole
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A, Array, Backend, DTypeLike, Shape
 from .arguments import (
     as_shape,
     check_array,
     check_below,
+    check_float_name,
     check_number,
     check_values,
     draw_dtype,
@@ -42,10 +44,10 @@ def uniform(
     array(0.947667, dtype=float32)
     """
     try:
-        xp = backend_of_key(key)
-        native = draw_dtype(xp, dtype, function="uniform")
         minval = check_number("uniform", "minval", minval)
         maxval = check_number("uniform", "maxval", maxval)
+        xp = xp_of_all(key_data(key), minval, maxval)
+        native = draw_dtype(xp, dtype, function="uniform")
         check_below(xp, "uniform", minval, maxval, "minval <= maxval", True)
         u = xp.random.uniform(key, as_shape(shape), native)
         if (
@@ -68,8 +70,8 @@ def bernoulli(key: A, /, p: float | Array = 0.5, shape: Shape | None = None) -> 
     array([False, False,  True,  True])
     """
     try:
-        xp = backend_of_key(key)
         p = check_number("bernoulli", "p", p)
+        xp = xp_of_all(key_data(key), p)
         check_values(xp, "bernoulli", "p", p, lambda p: (p >= 0) & (p <= 1), "from 0 to 1")
         native = draw_dtype(xp, None, p, function="bernoulli")
         return xp.random.uniform(key, result_shape(shape, p), native) < param(xp, p, native, key)
@@ -140,9 +142,9 @@ def truncated_normal(
     True
     """
     try:
-        xp = backend_of_key(key)
         lower = check_number("truncated_normal", "lower", lower)
         upper = check_number("truncated_normal", "upper", upper)
+        xp = xp_of_all(key_data(key), lower, upper)
         check_below(xp, "truncated_normal", lower, upper, "lower < upper", False)
         native = draw_dtype(xp, dtype, function="truncated_normal")
         sizes = result_shape(shape, lower, upper)
@@ -275,6 +277,7 @@ def orthogonal(
     try:
         xp = backend_of_key(key)
         m = n if m is None else m
+        check_whole((n, m))
         z = xp.random.normal(
             key,
             (*as_shape(shape), max(n, m), min(n, m)),
@@ -309,7 +312,7 @@ def _gamma(name: str, what: str, key: Array, a: Array | float, shape: Shape | No
     a = check_number(name, what, a)
     xp = xp_of_all(key_data(key), a)
     check_values(xp, name, what, a, lambda a: (a > 0) & (a < inf), "above 0 and finite")
-    native = draw_dtype(xp, dtype, a, function="gamma")
+    native = draw_dtype(xp, dtype, a, function=name)
     sizes = result_shape(shape, a)
     return xp.random.gamma(key, xp.broadcast_to(param(xp, a, native, key), sizes), log_space)
 
@@ -334,8 +337,8 @@ def beta(
         name = float_name(xp, dtype, a, b)
         sizes = result_shape(shape, a, b)
         keys = split(key)
-        x = _gamma("beta", "a", keys[0], a, sizes, name, True)
-        y = _gamma("beta", "b", keys[1], b, sizes, name, True)
+        x = _gamma("beta", "a", keys[0, ...], a, sizes, name, True)
+        y = _gamma("beta", "b", keys[1, ...], b, sizes, name, True)
         largest = xp.maximum(x, y)
         x, y = xp.exp(x - largest), xp.exp(y - largest)
         draws: A = x / (x + y)
@@ -360,6 +363,7 @@ def dirichlet(key: A, alpha: A, /, shape: Shape | None = None, dtype: DTypeLike 
         sizes = tuple(alpha.shape[:-1]) if shape is None else as_shape(shape)
         full = (*sizes, int(alpha.shape[-1]))
         name = float_name(xp, dtype, alpha)
+        check_float_name(name, "dirichlet")
         alpha = xp.astype(alpha, name, copy=False)
         logs = _gamma("dirichlet", "alpha", key, alpha, full, name, True)
         weights = xp.exp(logs - xp.max(logs, axis=-1, keepdims=True))

@@ -55,12 +55,16 @@ def fold_in(key: A, data: int | Array, /) -> A:
 
 
 def _checked_data(data: Any) -> Any:
-    """What is folded into a key: an integer of 32 bits, or an array of integers."""
+    """What is folded into a key: an integer of 32 bits, or an array of one without axes."""
     data = plain(data)
     if hasattr(data, "dtype"):
         if name_of(data.dtype) not in INTEGER:
             raise ArgumentTypeError(
                 f"fold_in() folds an integer into a key, got an array of {name_of(data.dtype)}."
+            )
+        if len(data.shape) > 0:
+            raise ArgumentTypeError(
+                f"fold_in() folds one integer into a key, got an array of shape {data.shape}."
             )
         return data
     if isinstance(data, bool) or not hasattr(data, "__index__"):

@@ -239,7 +239,7 @@ def as_key(seed: Seed | Words, xp: Backend, device: Device | None = None) -> Any
 
 def is_key(x: Any) -> bool:
     """Whether `x` is a key: a uint32 array of shape (2,), or one of JAX's typed keys."""
-    dtype = getattr(x, "dtype", None)
+    dtype = None if isinstance(x, int) else getattr(x, "dtype", None)
     if dtype is None:
         return False
     name = name_of(dtype)
@@ -283,8 +283,8 @@ def key_words(seed: Seed) -> Words | None:
     xp = xp_of(seed)
     if not xp.is_concrete(seed):
         return None
-    upper, lower = xp.random.as_raw_key(seed)
-    return int(upper), int(lower)
+    upper, lower = xp.to_numpy(xp.random.as_raw_key(seed)).tolist()
+    return upper, lower
 
 
 def seed_array(seed: Seed | Words) -> Any:

@@ -23,7 +23,7 @@ _TELLING = frozenset(
     | {"compile_function", "__array_namespace_info__"}
 )
 _GROUPS = ("linalg", "fft", "random")
-_OF_THE_BACKEND = ("ABILITIES", "ARRAY_TYPES")
+_OF_THE_BACKEND = ("ABILITIES", "ARRAY_TYPES", "NAME")
 _lock = threading.RLock()
 
 
@@ -177,6 +177,9 @@ class RecordingBackend:
 
     def __init__(self, recorder: Recorder, native: Any, group: str = ""):
         self._recorder, self._native, self._group = recorder, native, group
+        # A group may be a module of any name: that of a package need not be inside its backend's.
+        own = getattr(recorder.xp, group, None) if group else recorder.xp
+        self._is_own = native is own
         self.__name__ = native.__name__
 
     def __getattr__(self, name: str) -> Any:
@@ -184,7 +187,7 @@ class RecordingBackend:
             return getattr(self._native, name)
         found = getattr(self._native, name)
         recorder = self._recorder
-        if not recorder.moves and not self._native.__name__.startswith(recorder.xp.__name__):
+        if not recorder.moves and not self._is_own:
             return found
         if name in _GROUPS and not self._group:
             return RecordingBackend(recorder, found, name)
@@ -264,25 +267,30 @@ class _rows:
         self._recorder = recorder
 
     def __enter__(self) -> None:
-        recorder, table = self._recorder, dispatch._by_type
+        recorder = self._recorder
         self._natives = dict(dispatch.loaded)
         backends = {
             name: recorder.backend if name == recorder.name else RecordingBackend(recorder, native)
             for name, native in self._natives.items()
         }
         by_native = {id(native): backends[name] for name, native in self._natives.items()}
-        self._before = {cls: row for cls, row in table.items() if id(row) in by_native}
+        self._before = [
+            (table, cls, row)
+            for table in (dispatch._by_type, dispatch._more_types)
+            for cls, row in table.items()
+            if id(row) in by_native
+        ]
         _mine.recorder = recorder
         for name, backend in backends.items():
             dispatch.stand_in(name, backend)
-        for cls, row in self._before.items():
+        for table, cls, row in self._before:
             table[cls] = by_native[id(row)]
-        table[RecordedArray] = recorder.backend
+        dispatch._by_type[RecordedArray] = recorder.backend
 
     def __exit__(self, *exception: object) -> None:
-        table = dispatch._by_type
-        table.pop(RecordedArray, None)
-        table.update(self._before)
+        dispatch._by_type.pop(RecordedArray, None)
+        for table, cls, row in self._before:
+            table[cls] = row
         for name, native in self._natives.items():
             dispatch.stand_in(name, native)
         _mine.recorder = None

@@ -93,6 +93,7 @@ class ConvertedModule(Module):
         calls = Counter([node.op.__name__ for node in self.graph.nodes])
         lines = [
             f"{self.name}, converted from {self.source} to {self._to}: {notes.verified}",
+            *[f"  {line}" for line in notes.tried],
             f"  variables {len(self.graph.variables)}, buffers {len(self.graph.buffers)}, "
             f"constants {len(self.graph.constants)}",
             f"  operations of the source: {sum(notes.operations.values())} of "

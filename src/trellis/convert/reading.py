@@ -7,6 +7,7 @@ from typing import Any
 
 from ..graph import Graph
 from .inputs import Inputs
+from .left_open import Open
 
 
 @dataclass
@@ -16,6 +17,9 @@ class Reading:
     Arrays are NumPy arrays. `outputs` runs the source on the example and returns its outputs in
     the structure of the graph's; `values` runs it again and returns intermediate results by the
     names of the graph's values, as many as the source can give: the first that differs is named.
+    `run` and `trace` do the same for other inputs, given in the order of the example; a reader that
+    has no `run` is verified on the example only. `undefined` lists what the source leaves open;
+    `ordinary_only` says why it is not run on hard numbers.
     """
 
     name: str  # of the model
@@ -27,6 +31,10 @@ class Reading:
     example: list[Any]  # one array for each input of the graph
     outputs: Callable[[], Any] | None = None
     values: Callable[[], Mapping[str, Any]] | None = None
+    run: Callable[[list[Any]], Any] | None = None
+    trace: Callable[[list[Any]], Mapping[str, Any]] | None = None
+    undefined: tuple[Open, ...] = ()
+    ordinary_only: str = ""
     aliases: dict[str, str] = field(default_factory=dict)  # second names of shared variables
     notes: "Notes" = field(default_factory=lambda: Notes())
 
@@ -42,4 +50,5 @@ class Notes:
     dropped: int = 0
     narrowed: int = 0  # 64-bit integers that became 32-bit ones
     verified: str = "not verified"
+    tried: list[str] = field(default_factory=list)  # on which inputs it was compared, and how
     remarks: list[str] = field(default_factory=list)

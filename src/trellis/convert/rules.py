@@ -53,10 +53,11 @@ class Rules:
         return add
 
     def add_named(self, source: str, form: str, make: Callable[[Op], Rule]) -> None:
-        """A rule for each record of the op table that names operations of this source."""
+        """A rule for each record of the op table that names operations of this source; those that
+        have one of their own keep it."""
         for op in TABLE.values():
             for name in op.reads.get(source, "").split():
-                self._table[form.format(name)] = make(op)
+                self._table.setdefault(form.format(name), make(op))
 
     def find(self, *names: str) -> Rule | None:
         """The rule under the first of these names that has one; those of users come first."""

@@ -1,6 +1,8 @@
 """A converted model as a file of readable Trellis code."""
 
 import base64
+import builtins
+import keyword
 import re
 import zlib
 from typing import Any
@@ -22,10 +24,9 @@ def source_of(
 
     `constants` are NumPy arrays by name; `dtypes` the types of variables and buffers by key path.
     """
-    title = re.sub(r"\W", "", name, flags=re.ASCII) or "Model"
-    title = title if title[0].isalpha() else f"Model{title}"
     printer = Printer(graph)
     calls = printer.calls(graph, "        ")
+    title = _title(name, printer.imports)
     inputs = ", ".join(["self", *[value.name for value in graph.inputs]])
     first = [line for line in calls[:1] if line]  # no empty line at the top
     return "\n".join(
@@ -62,6 +63,15 @@ def source_of(
             "",
         ]
     )
+
+
+def _title(name: str, imports: set[str]) -> str:
+    """A name for the class, which nothing else in the file has."""
+    title = re.sub(r"\W", "", name, flags=re.ASCII) or "Model"
+    title = title if title[0].isalpha() else f"Model{title}"
+    used = {"trellis", "nn", "np", "VARIABLES", "BUFFERS", "CONSTANTS", "unpacked", *dir(builtins)}
+    used |= {word for line in imports for word in re.findall(r"\w+", line)}
+    return f"{title}Model" if title in used or keyword.iskeyword(title) else title
 
 
 def unpacked(text: str, shape: tuple[int, ...], dtype: str, /) -> Any:

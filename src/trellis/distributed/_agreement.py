@@ -1,5 +1,6 @@
 """Small facts between processes, and whether all of them run the same model."""
 
+import base64
 import hashlib
 import json
 from typing import Any
@@ -35,6 +36,33 @@ def gather_json(value: object, backend: str) -> list[Any]:
     mine[: text.size] = text
     rows = np.asarray(to_numpy(all_gather(asarray(mine, backend=backend)))).astype(np.uint8)
     return [json.loads(row.tobytes()) for row in rows]
+
+
+def gather_arrays(nest: object, backend: str) -> list[Any]:
+    """The pytrees of NumPy arrays of all ranks, by rank; their structures may differ."""
+    return [_decoded(text) for text in gather_json(_encoded(nest), backend)]
+
+
+def _encoded(nest: Any) -> Any:
+    if isinstance(nest, dict):
+        return {"dict": {key: _encoded(value) for key, value in nest.items()}}
+    if isinstance(nest, (list, tuple)):
+        return [_encoded(value) for value in nest]
+    if nest is None:
+        return None
+    data = base64.b64encode(np.ascontiguousarray(nest).tobytes()).decode()
+    return {"dtype": str(nest.dtype), "shape": nest.shape, "data": data}
+
+
+def _decoded(given: Any) -> Any:
+    if isinstance(given, list):
+        return [_decoded(value) for value in given]
+    if given is None:
+        return None
+    if "dict" in given:
+        return {key: _decoded(value) for key, value in given["dict"].items()}
+    data = base64.b64decode(given["data"])
+    return np.frombuffer(data, given["dtype"]).reshape(given["shape"]).copy()
 
 
 def check_same(nest: object, /, *, backend: str = "numpy") -> None:

@@ -3,9 +3,10 @@
 import json
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from .._backends.shared.distributed import Place
+from .._backends.shared.distributed import LOOPBACK, Place
 from .._core.errors import ArgumentError, DistributedError
 
 # Rank and size, by launcher: torchrun and `trellis run`; MPICH, Intel MPI and SLURM's PMI; Open
@@ -16,7 +17,7 @@ _NAMES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
 )
-LOOPBACK = "127.0.0.1"
+RING = "TRELLIS_RING"  # descriptors of the sockets to the neighbours, from `trellis run`
 
 
 def place_of(variables: Mapping[str, str], timeout: float) -> Place:
@@ -37,6 +38,7 @@ def place_of(variables: Mapping[str, str], timeout: float) -> Place:
         _coordinator_port(variables, port),
         _hosts(variables),
         timeout,
+        _ring(variables),
     )
 
 
@@ -55,6 +57,11 @@ def _hosts(variables: Mapping[str, str]) -> tuple[str, ...]:
     except (KeyError, TypeError, ValueError):
         return ()
     return tuple([str(host) for host in workers])
+
+
+def _ring(variables: Mapping[str, str]) -> tuple[int, int] | None:
+    before, _, after = variables.get(RING, "").partition(",")
+    return (int(before), int(after)) if after else None
 
 
 def with_addresses(place: Place) -> Place:
@@ -76,7 +83,9 @@ def with_addresses(place: Place) -> Place:
     found: Any = world.allgather((host, port, coordinator_port, f"{host}:{own}"))
     address, port, coordinator_port, _ = found[0]
     hosts = tuple([each[3] for each in found])
-    return Place(place.rank, place.size, address, port, coordinator_port, hosts, place.timeout)
+    return replace(
+        place, address=address, port=port, coordinator_port=coordinator_port, hosts=hosts
+    )
 
 
 def free_ports(count: int) -> list[int]:

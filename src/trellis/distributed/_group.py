@@ -1,11 +1,10 @@
 """The group of processes that this one belongs to: all its state is here."""
 
 import os
-import sys
 from typing import Any
 
 from .._backends.shared.distributed import Place
-from .._core.dispatch import backend_names, current_backend, load
+from .._core.dispatch import current_backend, imported_names, load
 from .._core.errors import ArgumentError, DistributedError
 from .._core.kinds import check_arguments
 from ._alone import Alone
@@ -32,10 +31,14 @@ class Group:
         if self.place.size == 1:
             engine: Any = Alone(xp)
         else:
+            from ._sockets import open_to_others  # needed only here
+
             if xp.ABILITIES.needs_addresses:
                 self.place = with_addresses(self.place)
+            before = open_to_others()
             try:
                 engine = xp.connect_ranks(self.place)
+                self._check_sockets(backend, set(open_to_others().items()) - set(before.items()))
             except (DistributedError, ImportError):
                 raise
             except Exception as error:
@@ -45,6 +48,16 @@ class Group:
                 ) from error
         self.engines[backend] = engine
         return engine
+
+    def _check_sockets(self, backend: str, found: set[tuple[str, str]]) -> None:
+        """Without `--expose`, `trellis run` promises that no other machine can connect."""
+        if found and self.place.ring is not None:
+            places = ", ".join(sorted([where for _, where in found]))
+            raise DistributedError(
+                f"The engine of {backend} listens at {places}, where other machines may "
+                "connect to it. Start the program with `trellis run --expose`, on a private "
+                "network only; or see docs/distributed.md."
+            )
 
 
 _groups: list[Group] = []  # one or none
@@ -56,7 +69,8 @@ def init(*, backend: str | None = None, timeout: float = _TIMEOUT) -> None:
     WORLD_SIZE,
     MASTER_ADDR, MASTER_PORT), of mpiexec, or of srun. Every framework has an engine of its own:
     `torch.distributed` (`init_process_group` with gloo, and NCCL for CUDA), `jax.distributed`
-    (`initialize`), TensorFlow's collective ops (a server in each process), MPI for NumPy. The
+    (`initialize`), MPI for NumPy, TensorFlow's collective ops (a server in each process), or under
+    `trellis run` sockets of the launcher. The
     engine of `backend` is connected now, all others when their arrays are first passed to a
     collective.
     JAX can be connected only before its first computation; without `backend`, it is if JAX is the
@@ -89,13 +103,13 @@ def _needed_now() -> str | None:
     name = current_backend()
     if not load(name).ABILITIES.is_host:
         return name
-    imported = [other for other in backend_names() if other != name and other in sys.modules]
+    imported = [other for other in imported_names() if other != name]
     is_urgent = len(imported) == 1 and load(imported[0]).ABILITIES.joins_first
     return imported[0] if is_urgent else None
 
 
 def shutdown() -> None:
-    """Leave the group; TensorFlow's server stays until the process ends.
+    """Leave the group; what TensorFlow uses stays open until the process ends.
 
     >>> import trellis
     >>> trellis.distributed.init()

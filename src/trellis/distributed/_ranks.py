@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ._environment import LOOPBACK, free_ports
+from .._backends.shared.distributed import LOOPBACK
+from ._environment import RING, free_ports
 from ._pmi import Registry
 from ._report import VARIABLE
 
@@ -25,7 +26,15 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 class Ranks:
     """Processes with one life: when one fails, all end."""
 
-    def __init__(self, command: list[str], size: int, backend: str | None, grace: float):
+    def __init__(
+        self,
+        command: list[str],
+        size: int,
+        backend: str | None,
+        grace: float,
+        *,
+        is_exposed: bool = False,
+    ):
         self._size, self._grace = size, grace
         self._select = selectors.DefaultSelector()
         self._registry = Registry(size)
@@ -34,22 +43,32 @@ class Ranks:
         self._failed_at: float | None = None
         self._end_at: float | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
-        common = _variables(size, backend)
+        common = _variables(size, backend, is_exposed)
+        # Between each rank and the next one: sockets that nobody else can connect to.
+        pairs = [] if is_exposed or size == 1 else [socket.socketpair() for _ in range(size)]
         for rank in range(size):
-            self._start(rank, command, common)
+            ring = [pairs[rank - 1][1], pairs[rank][0]] if pairs else []
+            self._start(rank, command, common, ring)
+        for pair in pairs:
+            for each in pair:
+                each.close()
 
-    def _start(self, rank: int, command: list[str], common: dict[str, str]) -> None:
+    def _start(
+        self, rank: int, command: list[str], common: dict[str, str], ring: list[socket.socket]
+    ) -> None:
         ours, theirs = socket.socketpair()
         heard, said = os.pipe()
         variables = {**os.environ, **common, **_variables_of(rank, self._size, common)}
         variables["PMI_FD"], variables[VARIABLE] = str(theirs.fileno()), str(said)
+        neighbours = [each.fileno() for each in ring]
+        variables[RING] = ",".join([str(each) for each in neighbours])
         process = subprocess.Popen(
             command,
             env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(theirs.fileno(), said),
+            pass_fds=(theirs.fileno(), said, *neighbours),
             start_new_session=True,  # so that what a rank starts ends with it
             preexec_fn=_die_with_launcher(),
         )
@@ -212,7 +231,7 @@ def _copy(stream: Any, line: bytes) -> None:
         stream.flush()
 
 
-def _variables(size: int, backend: str | None) -> dict[str, str]:
+def _variables(size: int, backend: str | None, is_exposed: bool) -> dict[str, str]:
     """The environment variables of all ranks: the address of rank 0, and the number of threads."""
     port, coordinator, *own = free_ports(2 + size)
     threads = max(1, (os.cpu_count() or 1) // size)
@@ -222,25 +241,39 @@ def _variables(size: int, backend: str | None) -> dict[str, str]:
         "MASTER_ADDR": LOOPBACK,
         "MASTER_PORT": str(port),
         "JAX_COORDINATOR_ADDRESS": f"{LOOPBACK}:{coordinator}",
-        "TF_CONFIG": json.dumps({"cluster": {"worker": [f"{LOOPBACK}:{p}" for p in own]}}),
         "PMI_SIZE": str(size),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(threads)),
     }
-    if sys.platform == "linux":
-        found["GLOO_SOCKET_IFNAME"] = os.environ.get("GLOO_SOCKET_IFNAME", "lo")
+    if is_exposed:
+        found["TF_CONFIG"] = json.dumps({"cluster": {"worker": [f"{LOOPBACK}:{p}" for p in own]}})
+    else:
+        found |= _on_loopback(coordinator)
     if backend is not None:
         found["TRELLIS_BACKEND"] = backend
     return found
 
 
-def _variables_of(rank: int, size: int, common: dict[str, str]) -> dict[str, str]:
-    cluster = json.loads(common["TF_CONFIG"])["cluster"]
+def _on_loopback(coordinator: int) -> dict[str, str]:
+    """Keeps the frameworks' own communication libraries off the other network interfaces."""
+    interface = "lo" if sys.platform == "linux" else "lo0"
     return {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "PMI_RANK": str(rank),
-        "TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": "worker", "index": rank}}),
+        "JAX_COORDINATOR_BIND_ADDRESS": f"{LOOPBACK}:{coordinator}",
+        "GLOO_SOCKET_IFNAME": interface,
+        "NCCL_SOCKET_IFNAME": interface,
+        # The two libraries that MPICH can be built on.
+        "UCX_NET_DEVICES": interface,
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": interface,
     }
+
+
+def _variables_of(rank: int, size: int, common: dict[str, str]) -> dict[str, str]:
+    found = {"RANK": str(rank), "LOCAL_RANK": str(rank), "PMI_RANK": str(rank)}
+    if "TF_CONFIG" in common:
+        cluster = json.loads(common["TF_CONFIG"])["cluster"]
+        task = {"type": "worker", "index": rank}
+        found["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})
+    return found
 
 
 def _die_with_launcher() -> Callable[[], None] | None:

@@ -1,8 +1,9 @@
 """`trellis run -n 4 train.py ...`: start the ranks of a program on this machine.
 
-Every rank gets the environment variables of torchrun, of MPI and of TensorFlow, so programs written
-for those run too. Each line of output is prefixed with its rank. When a rank fails, it is named and
-the others are terminated; signals are forwarded to all ranks; no process is left running.
+Every rank gets the environment variables of torchrun and of MPI, so programs written for those run
+too. Nothing listens on another network interface than loopback, unless `--expose` is given. Each
+line of output is prefixed with its rank. When a rank fails, it is named and the others are
+terminated; signals are forwarded to all ranks; no process is left running.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--grace", type=float, default=5.0, help="seconds between terminating a rank and killing it"
     )
+    parser.add_argument(
+        "--expose",
+        action="store_true",
+        help="let the frameworks choose their network interfaces, and give TensorFlow's own "
+        "strategies their TF_CONFIG: their servers listen on all interfaces and let anyone who "
+        "connects read and write your files, so only on a private network",
+    )
     parser.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
@@ -64,7 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
     before = {name: signal.signal(getattr(signal, name), forward) for name in names}
     try:
         for attempt in range(arguments.restarts + 1):
-            ranks = Ranks(command, arguments.processes, arguments.backend, arguments.grace)
+            ranks = Ranks(
+                command,
+                arguments.processes,
+                arguments.backend,
+                arguments.grace,
+                is_exposed=arguments.expose,
+            )
             current[:] = [ranks]
             code = ranks.wait()
             if code == 0 or received or attempt == arguments.restarts:

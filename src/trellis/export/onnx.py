@@ -72,7 +72,7 @@ def to_onnx(
             found.model.metadata_props[RECORD] = to_text(about)
             found.save(target)
 
-    return write(program, path, _FORMAT, variables, save=save, load=_load, verify=verify)
+    return write(program, path, _FORMAT, variables, save=save, load=load, verify=verify)
 
 
 def _optimize(model: Any, *, keeps_weights: bool) -> None:
@@ -109,7 +109,8 @@ def _optimize(model: Any, *, keeps_weights: bool) -> None:
         node.metadata_props.clear()  # lines of source, with the directories of this machine
 
 
-def _load(path: Path) -> Runner:
+def load(path: Path) -> Runner:
+    """A file in the runtime of its format."""
     import onnxruntime  # type: ignore[import-untyped]
 
     session = onnxruntime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])

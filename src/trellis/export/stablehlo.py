@@ -68,7 +68,7 @@ def to_stablehlo(
                 arrays = {name: to_numpy(x) for name, x in _arguments(program).items()}
                 write_arrays(weights_path(target), arrays)
 
-        return write(program, path, _FORMAT, variables, save=save, load=_load, verify=verify)
+        return write(program, path, _FORMAT, variables, save=save, load=load, verify=verify)
 
 
 def weights_path(path: Path) -> Path:
@@ -120,7 +120,8 @@ def _without_places() -> Iterator[None]:
         jax.config.update(option, before)
 
 
-def _load(path: Path) -> Runner:
+def load(path: Path) -> Runner:
+    """A file in the runtime of its format."""
     made = jax.export.deserialize(bytearray(path.read_bytes()))
     given = []
     if weights_path(path).exists():

@@ -12,6 +12,7 @@ import tensorflow as tf
 from .._core.errors import NotSupportedError
 from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
+from .reading.tflite import read_tflite
 from .tensorflow_program import traced
 from .verify import Runner
 from .writing import Format, write
@@ -56,19 +57,21 @@ def to_tflite(
             raise NotSupportedError(_missing(program.name, str(error))) from error
         target.write_bytes(_with_record(content, to_text(about)))
 
-    def load(target: Path) -> Runner:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about where the interpreter is going to live
-            interpreter = tf.lite.Interpreter(os.fspath(target))
-        runner = interpreter.get_signature_runner()
-
-        def run(inputs: Sequence[Any]) -> Sequence[Any]:
-            found = runner(**{p.name: x for p, x in zip(program.inputs, inputs, strict=True)})
-            return [found[port.name] for port in program.outputs]
-
-        return run
-
     return write(program, path, _FORMAT, "constants", save=save, load=load, verify=verify)
+
+
+def load(path: Path) -> Runner:
+    """A file in the runtime of its format."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about where the interpreter is going to live
+        interpreter = tf.lite.Interpreter(os.fspath(path))
+    runner, about = interpreter.get_signature_runner(), read_tflite(path)
+
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        found = runner(**{p.name: x for p, x in zip(about.inputs, inputs, strict=True)})
+        return [found[port.name] for port in about.outputs]
+
+    return run
 
 
 def _missing(name: str, message: str) -> str:

@@ -55,10 +55,11 @@ def to_torch_export(
         with quiet():
             torch.export.save(made, target, extra_files={f"{RECORD}.json": to_text(about)})
 
-    return write(program, path, _FORMAT, variables, save=save, load=_load, verify=verify)
+    return write(program, path, _FORMAT, variables, save=save, load=load, verify=verify)
 
 
-def _load(path: Path) -> Runner:
+def load(path: Path) -> Runner:
+    """A file in the runtime of its format."""
     with quiet():
         module = torch.export.load(path).module()
 

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import SupportsFloat
+from typing import SupportsFloat, cast
 
 from .._core.arrays import plain
 from .._core.dispatch import xp_of
@@ -76,9 +76,11 @@ def flag(name: str, what: str, value: object) -> bool:
 
 def number(name: str, what: str, value: object) -> float:
     """A Python number, or what can become one; bools and words raise."""
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+    # Python's own numbers first: torch.compile can trace no `hasattr` of a number that changes.
+    is_number = isinstance(value, (int, float)) or hasattr(value, "__float__")
+    if isinstance(value, (bool, str)) or not is_number:
         raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
-    return float(value)
+    return float(cast(SupportsFloat, value))
 
 
 def probability(name: str, what: str, value: SupportsFloat) -> float:

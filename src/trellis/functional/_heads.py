@@ -152,7 +152,7 @@ def projected(
         first, last = rows[i], rows[i + 1]
         width = last - first
         if in_w is not None:
-            weight, what = in_w[first:last], f"in_proj_weights, rows {first} to {last},"
+            weight, what = in_w[first:last, :], f"in_proj_weights, rows {first} to {last},"
         bias = None if in_bias is None else in_bias[first:last]
         if weight is not None:
             check_projection(name, what, x, weight, width)

@@ -115,10 +115,10 @@ def with_appended_keys(
                     f"{(1, 1, heads * head_width)}, got {tuple(bias.shape)}."
                 )
             row = xp.reshape(bias, (1, heads, 1, head_width))
-            rows.append(xp.zeros_like(k[:, :, :1]) + row)
+            rows.append(xp.zeros_like(k[:, :, :1, :]) + row)
     if add_zero_attn:
-        more_k.append(xp.zeros_like(k[:, :, :1]))
-        more_v.append(xp.zeros_like(v[:, :, :1]))
+        more_k.append(xp.zeros_like(k[:, :, :1, :]))
+        more_v.append(xp.zeros_like(v[:, :, :1, :]))
     if is_causal:
         # Key j for query i when j <= i, among the keys that were there before.
         length, n_keys = size

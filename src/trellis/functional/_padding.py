@@ -123,5 +123,5 @@ def _frozen_cells(xp: Backend, x: Array, kernel: Array, keep: Array) -> tuple[An
 def _last_real(xp: Backend, hs: Array, first: Array, lengths: Array) -> Any:
     """The last real step of hs (T, rows, width); `first` where there is none."""
     ends = xp.reshape(xp.astype(lengths, "int32", copy=False), (1, -1, 1))
-    found = xp.take_along_axis(hs, xp.clip(ends - 1, 0, None), axis=0)[0]
-    return xp.where(ends[0] > 0, found, first)
+    found = xp.take_along_axis(hs, xp.clip(ends - 1, 0, None), axis=0)[0, ...]
+    return xp.where(ends[0, ...] > 0, found, first)

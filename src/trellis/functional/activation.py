@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_pair
-from .._core.errors import ShapeError
+from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
 from .._core.guards import check_axis, check_number, check_numbers, check_rank
 from .._core.leafwise import call_leafwise, has_nest
@@ -133,6 +133,8 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
     try:
         if not (type(low) is type(high) is float):
             check_numbers(low, high)
+        if low > high:
+            raise ArgumentError(f"hard_tanh() needs low below high, got {low} and {high}.")
         return applied("hard_tanh", _between, x, low, high)
     except Exception as error:
         return explain(error, hard_tanh)

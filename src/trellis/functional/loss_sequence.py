@@ -72,7 +72,7 @@ def ctc_loss(
             x[:, :, :1], dtype=extended.dtype
         )
         emitted = xp.take_along_axis(x, batch_index, axis=2)
-        never = xp.zeros_like(emitted[0]) + _NEVER
+        never = xp.zeros_like(emitted[0, ...]) + _NEVER
         # -inf (a class that was masked out) would make nan of the gradients.
         emitted = xp.where(emitted < _NEVER, _NEVER, emitted)
         alpha = xp.concat([emitted[0, :, :2], never[:, 2:]], axis=1)
@@ -90,7 +90,7 @@ def ctc_loss(
             return alpha, alpha[:, :1]
 
         if x.shape[0] is None or x.shape[0] > 1:
-            alpha, _ = xp.scan(advance, alpha, (times[1:], emitted[1:]))
+            alpha, _ = xp.scan(advance, alpha, (times[1:], emitted[1:, ...]))
         ends = 2 * xp.expand_dims(xp.astype(target_lengths, extended.dtype), axis=1)
         rows = xp.expand_dims(xp.arange(2 * count + 1, device=xp.device(x)), axis=0)
         ends = xp.astype(ends, rows.dtype)

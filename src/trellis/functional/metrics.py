@@ -4,6 +4,7 @@ Integer `predictions` are classes; others are scores along the last axis, of whi
 counts. `targets` are classes, or one-hot: floats or bools of the shape of the scores.
 """
 
+import math
 from typing import Any
 
 from .._core.dispatch import xp_of_pair
@@ -14,6 +15,8 @@ from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A, Array, Backend
 from ._arguments import check_indices, same_shape, whole_number
+
+AVERAGES = ("macro", "weighted", "micro", "none")
 
 
 def accuracy(predictions: A, targets: A, /) -> A:
@@ -82,7 +85,7 @@ def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
     try:
         if has_nest(predictions, targets):
             return call_leafwise(confusion_matrix, (predictions, targets, num_classes), {})
-        return _confusion("confusion_matrix", predictions, targets, num_classes)
+        return count_pairs("confusion_matrix", predictions, targets, num_classes)
     except Exception as error:
         return explain(error, confusion_matrix)
 
@@ -103,30 +106,41 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
             return call_leafwise(
                 f1_score, (predictions, targets, num_classes), {"average": average}
             )
-        one_of("f1_score", "average", average, ("macro", "weighted", "micro", "none"))
+        one_of("f1_score", "average", average, AVERAGES)
         xp = xp_of_pair(predictions, targets)
-        counts = xp.astype(
-            _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())
-        )
-        hits = xp.sum(
-            counts * xp.eye(num_classes, dtype=counts.dtype, device=xp.device(counts)), axis=0
-        )
-        support, predicted = xp.sum(counts, axis=1), xp.sum(counts, axis=0)
-        if average == "micro":
-            hits, support, predicted = xp.sum(hits), xp.sum(support), xp.sum(predicted)
-        whole = support + predicted
-        scores = 2 * hits / xp.where(whole == 0, 1.0, whole)
-        if average == "macro":
-            return xp.mean(scores)
-        if average == "weighted":
-            total = xp.sum(support)
-            return xp.sum(scores * support) / xp.where(total == 0, 1.0, total)
-        return scores
+        counts = count_pairs("f1_score", predictions, targets, num_classes)
+        return f1_of_counts(xp, xp.astype(counts, str(default_dtype())), average)
     except Exception as error:
         return explain(error, f1_score)
 
 
-def _confusion(name: str, predictions: Array, targets: Array, num_classes: int | None) -> Any:
+def f1_of_counts(xp: Backend, counts: Array, average: str) -> Any:
+    """The F1 score from the counts of (target, prediction), in their dtype."""
+    classes = counts.shape[0]
+    hits = xp.sum(counts * xp.eye(classes, dtype=counts.dtype, device=xp.device(counts)), axis=0)
+    support, predicted = xp.sum(counts, axis=1), xp.sum(counts, axis=0)
+    if average == "micro":
+        hits, support, predicted = xp.sum(hits), xp.sum(support), xp.sum(predicted)
+    whole = support + predicted
+    scores = 2 * hits / xp.where(whole == 0, 1.0, whole)
+    if average == "macro":
+        return xp.mean(scores)
+    if average == "weighted":
+        total = xp.sum(support)
+        return xp.sum(scores * support) / xp.where(total == 0, 1.0, total)
+    return scores
+
+
+def count_hits(predictions: Array, targets: Array) -> tuple[Any, int]:
+    """How many predictions are right, and of how many."""
+    xp = xp_of_pair(predictions, targets)
+    chosen, right = _classes("accuracy", xp, predictions, targets)
+    hits = xp.astype(chosen == right, xp.arange(1, device=xp.device(chosen)).dtype)
+    return xp.sum(hits), math.prod(tuple(right.shape))
+
+
+def count_pairs(name: str, predictions: Array, targets: Array, num_classes: int | None) -> Any:
+    """How often each target (row) was given each prediction (column)."""
     xp = xp_of_pair(predictions, targets)
     count = whole_number(name, "num_classes", num_classes, least=1)
     chosen, right = _classes(name, xp, predictions, targets)

@@ -170,12 +170,12 @@ def multi_head_attention(
         out, weights = attend(xp, q, k, v, mask, how)
         out = out_projection(name, xp, joined_heads(xp, out, q.shape), given.out_w, given.out_b)
         if not is_batched:
-            out = out[0]
+            out = out[0, ...]
         elif not batch_first:
             out = xp.permute_dims(out, (1, 0, 2))
         if return_attention_weights:
             weights = xp.mean(weights, axis=1) if average_attention_weights else weights
-            out = (out, weights if is_batched else weights[0])
+            out = (out, weights if is_batched else weights[0, ...])
         return out if cache is None else (out, cache)
     except Exception as error:
         return explain(error, multi_head_attention)

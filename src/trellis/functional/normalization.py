@@ -46,6 +46,8 @@ def layer_norm(
             return call_leafwise(layer_norm, (x,), kwargs)
         xp = xp_of_all(x, weight, bias)
         axes = axes_of(axis, len(x.shape))
+        if not axes:
+            raise ShapeError("layer_norm() needs one axis or more to normalise along, got none.")
         _check_affine("layer_norm", tuple([x.shape[a] for a in axes]), weight, bias)
         y, kind = precise("layer_norm", xp, x)
         weight, bias = parameter(xp, weight, y), parameter(xp, bias, y)

@@ -269,7 +269,7 @@ def _up_to_the_last(windows: Windows, sizes: tuple[int, ...]) -> Pairs:
 
 
 def _strided(x: Array, axis: int, start: int, count: int, step: int) -> Any:
-    return x[(slice(None),) * axis + (slice(start, start + (count - 1) * step + 1, step),)]
+    return x[(slice(None),) * axis + (slice(start, start + (count - 1) * step + 1, step), ...)]
 
 
 def _checked(

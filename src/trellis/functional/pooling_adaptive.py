@@ -31,15 +31,25 @@ def adaptive_avg_pool(x: A, output_size: Steps, /, *, data_format: str = "channe
         y, kind = precise("adaptive_avg_pool", xp, x)
         for i, (size, out) in enumerate(zip(sizes, outs, strict=True)):
             axis = i + (2 if first else 1)
-            rows = [
-                [1 / (high - low) if low <= k < high else 0.0 for k in range(size)]
-                for low, high in _parts(size, out)
-            ]
-            matrix = xp.asarray(rows, dtype=y.dtype, device=xp.device(y))
-            y = xp.moveaxis(xp.tensordot(y, matrix, axes=((axis,), (1,))), -1, axis)
+            y = _means(xp, y, axis, _parts(size, out))
         return xp.astype(y, kind, copy=False)
     except Exception as error:
         return explain(error, adaptive_avg_pool)
+
+
+def _means(xp: Any, x: Any, axis: int, parts: list[tuple[int, int]]) -> Any:
+    """Means of parts of an axis: of their own elements alone, since 0 * nan is nan."""
+    longest = max([high - low for low, high in parts])
+    places = [min(low + k, high - 1) for low, high in parts for k in range(longest)]
+    shares = [[1 / (high - low) if k < high - low else 0.0 for k in range(longest)]
+              for low, high in parts]  # fmt: skip
+    taken = xp.take(x, xp.asarray(places, dtype=xp.int32, device=xp.device(x)), axis=axis)
+    shape = tuple(x.shape)
+    taken = xp.reshape(taken, (*shape[:axis], len(parts), longest, *shape[axis + 1 :]))
+    wide = (len(parts), longest) + (1,) * (len(shape) - axis - 1)
+    weights = xp.reshape(xp.asarray(shares, dtype=x.dtype, device=xp.device(x)), wide)
+    kept = xp.where(weights > 0, taken, xp.zeros_like(taken))
+    return xp.sum(kept * weights, axis=axis + 1)
 
 
 def adaptive_max_pool(

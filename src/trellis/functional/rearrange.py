@@ -135,7 +135,7 @@ def unfold(
         if any([pair != (0, 0) for pair in windows.padding]):
             x = xp.pad(x, spatial_pairs(windows.padding, first))
         lead = (slice(None),) * (2 if first else 1)
-        parts = [x[(*lead, *place)] for place in _places(windows)]
+        parts = [x[(*lead, *place, ...)] for place in _places(windows)]
         y = xp.stack(parts, axis=2 if first else ndim - 1)
         (batch,), count = known(x.shape[0]), prod(windows.outs)
         channels = x.shape[1 if first else -1]
@@ -215,7 +215,7 @@ def fold(
             row = rows[(*lead, j)] if first else rows[..., j, :]
             total = xp.index_add(total, (*lead, *place), row)
         inside = [slice(low, low + n) for n, (low, _) in zip(sizes, pairs, strict=True)]
-        return total[(*lead, *inside)]
+        return total[(*lead, *inside, ...)]
     except Exception as error:
         return explain(error, fold)
 

@@ -99,7 +99,7 @@ def lstm_update(
             keep = xp.expand_dims(keep, axis=1) if n == 0 else keep
             hs, (h, c) = padded_lstm(xp, x, h, c, kernel, recurrent_kernel, bias, keep, lengths)
         if n == 0:
-            return hs[:, 0], (h[0], c[0])
+            return hs[:, 0, ...], (h[0, ...], c[0, ...])
         if n > 1:
             hs = xp.reshape(hs, (-1 if steps is None else steps, *batch, width))
             h, c = [xp.reshape(state, (*batch, width)) for state in (h, c)]

@@ -155,7 +155,7 @@ def _largest(xp: Backend, terms: Array, counts: Array) -> Any:
     terms = xp.reshape(terms, known(terms.shape[0], *outs, points, channels))
     counts = xp.reshape(counts, known(counts.shape[0], 1, 1, points, 1))
     best = xp.argmax(xp.where(counts, terms, -xp.inf), axis=3, keepdims=True)
-    found = xp.take_along_axis(terms, best, axis=3)[:, :, :, 0]
+    found = xp.take_along_axis(terms, best, axis=3)[:, :, :, 0, ...]
     return xp.where(xp.any(counts, axis=3), found, 0.0)
 
 
@@ -261,6 +261,7 @@ def _chosen(
     numbers = xp.arange(scores.shape[-1], device=xp.device(scores))
     steps = xp.arange(most, device=xp.device(scores))
     zero = xp.zeros_like(area)
+    limit = zero + threshold  # an array: a loop that torch compiles takes no float from outside
 
     def goes_on(state: tuple[Any, ...]) -> Any:
         step, is_left, _ = state
@@ -277,7 +278,7 @@ def _chosen(
         union = area + ends[4] - shared
         overlaps = xp.logical_and(shared > 0, union > 0)
         share = xp.where(overlaps, shared / xp.where(overlaps, union, zero + 1), zero)
-        is_out = xp.logical_or(xp.logical_and(overlaps, share > threshold), numbers == best)
+        is_out = xp.logical_or(xp.logical_and(overlaps, share > limit), numbers == best)
         found = xp.where(xp.any(is_left, axis=-1, keepdims=True), best, xp.zeros_like(best) - 1)
         chosen = xp.where(steps == step, found, chosen)
         return step + 1, xp.logical_and(is_left, xp.logical_not(is_out)), chosen

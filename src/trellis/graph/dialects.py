@@ -1,29 +1,6 @@
 """How programs of each framework write what is not an operation: imports, types, casts, arrays."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one framework's programs are written. The templates have a field for each text."""
-
-    module: str  # the module that has its data types
-    imports: dict[str, str]  # import lines, by the name that programs use
-    cast: str  # a value, a data type
-    array: str  # nested lists of numbers, a data type
-    packed: str  # a NumPy array
-    number: str = "{0}"  # a number and a data type, where an array is needed
-    bool_name: str = "bool"
-    types_missing: tuple[str, ...] = ()
-    # Types for which it has no kernel for matrix products.
-    no_products: tuple[str, ...] = ()
-    # Whether counts and indices have the framework's own integer type.
-    casts_counts: bool = False
-    # The function that takes elements by arrays of indices, where brackets cannot, and the form of
-    # an index in brackets.
-    item_function: str = ""
-    index: str = "{0}"
-
+from .._ops.source import Dialect
 
 _NO_WIDE = ("bool", "uint16", "uint32", "uint64")
 

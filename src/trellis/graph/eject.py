@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from .._core.dispatch import backend_names, load
 from .._core.dtypes import FLOATING, INTEGER
 from .._core.errors import ArgumentError, NotSupportedError
 from .._core.typing import Scalar
 from .._ops import TABLE
-from .._ops.record import BY_HAND, COUNT, PRODUCT, Op
+from .._ops.record import BY_HAND, COUNT, PRODUCT, Op, Way
+from .._ops.source import Source
 from .calls import SPECS, axes_of, check_traced, common_dtype, key_of, signature_of
 from .dialects import DIALECTS
 from .expressions import filled
 from .graph import Graph, Node, Value, values_in
-from .portable import functions_of
+from .portable import functions_in, functions_of
 from .printer import SIGNS, Printer, documented, quoted
 
 # Constants up to this many numbers are written out.
@@ -29,23 +31,38 @@ _NOT_INFIX = ("floordiv", "mod", "pow")
 
 def eject(graph: Graph, framework: str, name: str = "forward") -> str:
     """The text of a Python file with the function `name`, which computes what the graph does."""
-    if framework not in DIALECTS:
-        raise ArgumentError(
-            f"to_source() writes {', '.join(DIALECTS)}; got {framework!r} for the framework."
-        )
+    source = None if framework in DIALECTS else _source_of(framework)
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ArgumentError(f"{name!r} cannot be the name of a function.")
-    return Ejector(graph, framework).file(name)
+    return Ejector(graph, framework, source).file(name)
+
+
+def _source_of(framework: str) -> Source:
+    """How the programs of a backend of another package are written."""
+    if framework not in backend_names():
+        known = [*DIALECTS, *[name for name in backend_names() if name not in DIALECTS]]
+        raise ArgumentError(
+            f"to_source() writes {', '.join(known)}; got {framework!r} for the framework."
+        )
+    source = load(framework).SOURCE
+    if source is None:
+        raise NotSupportedError(
+            f"The backend {framework!r} does not say how its programs are written, so to_source() "
+            f"cannot write one. It writes {', '.join(DIALECTS)}."
+        )
+    return source
 
 
 class Ejector(Printer):
     """Writes one graph for one framework."""
 
-    def __init__(self, graph: Graph, framework: str):
+    def __init__(self, graph: Graph, framework: str, source: Source | None = None):
         super().__init__(graph)
-        self._graph, self._framework = graph, framework
-        self._dialect = DIALECTS[framework]
-        self._plain = functions_of(framework)
+        self._graph, self._framework, self._source = graph, framework, source
+        if source is None:
+            self._dialect, self._plain = DIALECTS[framework], functions_of(framework)
+        else:
+            self._dialect, self._plain = source.dialect, functions_in(source.portable)
         self._helpers: dict[str, None] = {}  # in the order of their use
         # Names that values must not have: values are named after their calls, and so are helpers.
         self._own = {
@@ -111,7 +128,7 @@ class Ejector(Printer):
             return self._cast(self.text(bound["x"]), str(node.result.dtype))
         op = TABLE[key]
         bound = self._same_types(node, op, bound)
-        way = op.way(self._framework)
+        way = self._way(op)
         if way is None or way == BY_HAND:
             call = self._helper_call(node, key, bound)
         elif op.operator in SIGNS and op.operator not in _NOT_INFIX and "x2" in bound:
@@ -122,6 +139,16 @@ class Ejector(Printer):
             call = self._filled(way, node, key, bound)
         is_counted = self._dialect.casts_counts and op.kind is COUNT
         return self._cast(call, str(node.result.dtype)) if is_counted else call
+
+    def _way(self, op: Op) -> Way:
+        if self._source is None:
+            return op.way(self._framework)
+        return self._source.ways.get(op.key, BY_HAND)
+
+    def _needs_arrays(self, op: Op) -> bool:
+        if self._source is None:
+            return self._framework in op.arrays_only
+        return op.key in self._source.arrays_only
 
     def _filled(self, way: str, node: Node, key: str, bound: dict[str, Any]) -> str:
         defaults = {x.name: x.default for x in signature_of(key).parameters.values()}
@@ -208,7 +235,7 @@ class Ejector(Printer):
             items = [self._typed(item, dtype, op) for item in value]
             return items if isinstance(value, list) else tuple(items)
         is_number = type(value) in (bool, int, float, complex)
-        if is_number and self._framework in op.arrays_only:
+        if is_number and self._needs_arrays(op):
             return _Number(value, dtype)
         return value
 
@@ -230,7 +257,8 @@ class Ejector(Printer):
         """A data type as the framework names it."""
         if name in self._dialect.types_missing:
             raise NotSupportedError(
-                f"to_source({self._framework!r}) cannot write {name}, which the framework lacks."
+                f"to_source({self._framework!r}) cannot write {name}: its programs do not have "
+                "that data type. Cast the arrays before the trace."
             )
         return f"{self._dialect.module}.{self._dialect.bool_name if name == 'bool' else name}"
 
@@ -275,12 +303,15 @@ class Ejector(Printer):
     def _check_spelled(self) -> None:
         missing: dict[str, str] = {}
         check_traced(self._graph)
+        for value in (*self._graph.inputs, *[node.result for node in self._graph.nodes]):
+            if value.dtype is not None:
+                self.dtype(value.dtype)  # raises for one that programs do not have
         for node in self._graph.nodes:
             key = key_of(node)
             if key in ("getitem", "astype"):
                 continue
             op = TABLE.get(key)
-            way = None if op is None else op.way(self._framework)
+            way = None if op is None else self._way(op)
             is_helper = way == BY_HAND and key.rpartition(".")[2] in self._plain.functions
             if key == "max_pool" and node.attributes.get("indices"):
                 missing.setdefault("max_pool with positions", node.where)

@@ -1,5 +1,7 @@
 """Making a graph smaller without changing what it computes."""
 
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,24 @@ from .program import call
 
 # Results larger than this are computed in each call, unless their inputs were as large.
 _LARGE = 1 << 16
+# Calls that may need more than this are not tried. It is far above what is kept: they may be steps
+# on the way to something small.
+_TRIED = 1 << 28
+_MOST_AXES = 64  # longer arrays of numbers are no shapes
+# Calls whose results can be larger than their arrays: by numbers among the arguments, or products.
+_GROWING = frozenset(
+    {"full", "zeros", "ones", "empty", "arange", "linspace", "eye", "tri", "full_like", "logspace"}
+    | {"tile", "repeat", "broadcast_to", "expanded", "pad", "padded", "pad_dilated", "one_hot"}
+    | {"resize", "resized", "resized_to", "resized_by", "resize_images", "interpolate", "window"}
+    | {"mel_weights", "fourier", "fft", "ifft", "rfft", "irfft", "fftn", "ifftn", "rfftn", "irfftn"}
+    | {"short_time_fourier", "strided", "diagonal_matrix", "diag", "bincount", "histogram", "outer"}
+    | {"matmul", "einsum", "tensordot", "kron", "vecdot", "meshgrid", "convolution", "grid_sample"}
+    | {"transposed_convolution", "deformed_convolution", "integer_convolution", "integer_matmul"}
+    | {"conv1d", "conv2d", "conv3d", "conv_general_dilated", "max_unpool", "roi_align", "take"}
+    | {"max_roi_pooled", "take_within", "take_in_batches", "gathered", "gathered_points", "index"}
+    | {"gather_slices", "batch_to_space", "space_to_batch", "col2im", "fold", "unfold", "counted"}
+    | {"counted_grams", "get_item", "getitem", "polyval", "vander", "scatter", "segment_sum"}
+)
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 
@@ -27,7 +47,11 @@ def fold_constants(graph: Graph) -> int:
         if not _is_foldable(node, known):
             kept.append(node)
             continue
-        result = call(on_numpy(node), known)
+        try:
+            result = call(on_numpy(node), known)
+        except Exception:  # the program will say what is wrong when it runs
+            kept.append(node)
+            continue
         given = sum([np.asarray(known[x.name]).nbytes for x in values_in(node.args)])
         if not _can_keep(result, given):
             kept.append(node)
@@ -103,19 +127,62 @@ def inline_numbers(graph: Graph) -> int:
 
 
 def _is_foldable(node: Node, known: dict[str, Any]) -> bool:
-    if any(
+    if has_functions(node) or is_random(node):
+        return False
+    if not all([x.name in known for x in values_in((node.args, node.attributes))]):
+        return False
+    return is_small(node, known)
+
+
+def is_small(node: Node, known: Mapping[str, Any]) -> bool:
+    """Whether a call can be tried: it needs little memory, whatever a file has written into its
+    arguments."""
+    sizes, numbers, shapes = [], [], []
+    for x in _leaves((node.args, node.attributes)):
+        x = known[x.name] if isinstance(x, Value) else x
+        if isinstance(x, (np.ndarray, np.generic)):
+            shapes.append(np.shape(x))
+            sizes.append(max(np.size(x), 1))
+            if np.size(x) <= _MOST_AXES and np.asarray(x).dtype.kind in "iuf":
+                numbers += [abs(float(each)) for each in np.ravel(x)]
+        elif isinstance(x, (int, float)):
+            numbers.append(abs(float(x)) if abs(x) < _TRIED else _TRIED)
+        elif isinstance(x, slice):
+            continue
+    if node.op.__name__ in _GROWING:
+        # No result has more elements than all sizes and numbers multiplied.
+        most = math.prod(sizes) * math.prod([1 + x for x in numbers if x > 1])
+        return bool(8 * most <= _TRIED)  # also for nan
+    try:
+        most = math.prod(np.broadcast_shapes(*shapes))
+    except ValueError:
+        most = sum(sizes)
+    return 8 * most <= _TRIED or most <= sum(sizes)
+
+
+def _leaves(nest: object) -> Iterator[Any]:
+    if isinstance(nest, (tuple, list)):
+        for item in nest:
+            yield from _leaves(item)
+    elif isinstance(nest, dict):
+        for item in nest.values():
+            yield from _leaves(item)
+    else:
+        yield nest
+
+
+def has_functions(node: Node) -> bool:
+    """Whether a call has bodies of its own, as a loop."""
+    return any(
         [isinstance(x, Function) for x in functions_in((*node.args, *node.attributes.values()))]
-    ):
-        return False
-    if is_random(node):
-        return False
-    return all([x.name in known for x in values_in((node.args, node.attributes))])
+    )
 
 
 def is_random(node: Node) -> bool:
     """Whether a call draws random numbers, so that each run gives another result."""
     home = node.op.__module__
-    return ".random" in home or "._random" in home or "dropout" in node.op.__name__
+    is_draw = ".random" in home or "._random" in home or home.endswith(".drawing")
+    return is_draw or "dropout" in node.op.__name__ or bool(node.attributes.get("dropout_p"))
 
 
 def on_numpy(node: Node) -> Node:

@@ -2,6 +2,7 @@
 
 from html import escape
 
+from .._core.printable import printable
 from .graph import Graph, Node, Value, values_in
 
 _BOX, _HIGH, _GAP_X, _GAP_Y, _EDGE = 190, 46, 24, 34, 24
@@ -88,8 +89,8 @@ def _drawn(boxes: list[tuple[str, int, str, str, str]], edges: list[tuple[str, s
         x, y = place[name]
         out.append(
             f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{_BOX}" height="{_HIGH}" rx="6"/>'
-            f'<text x="{x + _BOX / 2:g}" y="{y + 19:g}">{escape(_short(title))}</text>'
-            f'<text class="small" x="{x + _BOX / 2:g}" y="{y + 36:g}">{escape(small)}</text>'
+            f'<text x="{x + _BOX / 2:g}" y="{y + 19:g}">{_quoted(_short(title))}</text>'
+            f'<text class="small" x="{x + _BOX / 2:g}" y="{y + 36:g}">{_quoted(small)}</text>'
         )
     return "\n".join([*out, "</svg>", ""])
 
@@ -100,6 +101,11 @@ def _title(node: Node, names: list[str]) -> str:
 
 def _known(value: Value) -> str:
     return "" if value.shape is None else f"{value.dtype} {value.shape}"
+
+
+def _quoted(text: str) -> str:
+    """Text from a file: XML cannot hold control characters at all."""
+    return escape(printable(text))
 
 
 def _short(text: str) -> str:

@@ -34,10 +34,20 @@ class Portable(NamedTuple):
 
 @cache
 def functions_of(framework: str) -> Portable:
-    """The portable functions of a backend; neither it nor its framework is imported."""
+    """The portable functions of a backend of ours; neither it nor its framework is imported."""
     texts = _texts(framework)
     if framework == "jax":  # as in the op table: NumPy's, with jax.numpy
         texts = {name: with_jax(text) for name, text in _texts("numpy").items()} | texts
+    return _portable(texts)
+
+
+@cache
+def functions_in(file: Path | None) -> Portable:
+    """The portable functions of a backend of another package."""
+    return _portable({} if file is None else _texts_in(file))
+
+
+def _portable(texts: dict[str, str]) -> Portable:
     nodes = {name: ast.parse(text).body[0] for name, text in texts.items()}
     return Portable(
         texts,
@@ -52,7 +62,11 @@ def functions_of(framework: str) -> Portable:
 def _texts(framework: str) -> dict[str, str]:
     spec = find_spec(module_of(framework))
     assert spec is not None and spec.submodule_search_locations, "a backend is a package"
-    text = Path(spec.submodule_search_locations[0], "_portable.py").read_text("utf-8")
+    return _texts_in(Path(spec.submodule_search_locations[0], "_portable.py"))
+
+
+def _texts_in(file: Path) -> dict[str, str]:
+    text = file.read_text("utf-8")
     found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     return {node.name: ast.get_source_segment(text, node) or "" for node in found}
 

@@ -7,9 +7,11 @@ value: it may change what the model computes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self
+from types import UnionType
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
-from .._core.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from .._core.errors import ArgumentError, ArgumentTypeError, NotSupportedError, TrellisError
+from .._core.kinds import shown
 
 # Keys that change no number of a forward pass: descriptions, training, and options of generation
 # that older versions kept here. They are kept, and written again.
@@ -71,8 +73,22 @@ does not know: it may change what the model computes. ...
         known = {f.name for f in fields(cls)} - {"architecture", "extra"}
         fixed = {**FIXED, **cls.fixed}
         values, extra, unknown = {}, {}, []
-        for key, value in cls._renamed(dict(given)).items():
+        hints = get_type_hints(cls)
+        try:
+            renamed = cls._renamed(dict(given))
+        except (TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, TrellisError):
+                raise
+            raise ArgumentTypeError(
+                f"{source} has a value of another type than {cls.__name__} expects: {error}."
+            ) from error
+        for key, value in renamed.items():
             if key in known:
+                if not _fits(value, hints[key]):
+                    raise ArgumentTypeError(
+                        f"{source} has {key}={shown(value)}, which {cls.__name__} expects to be "
+                        f"{_in_words(hints[key])}."
+                    )
                 values[key] = value
             elif key in fixed:
                 if value not in fixed[key]:
@@ -94,6 +110,8 @@ does not know: it may change what the model computes. ...
                 "file."
             )
         named = given.get("architectures") or [""]
+        if not isinstance(named, list):
+            raise ArgumentTypeError(f"{source} should hold a list of architectures.")
         return cls(**{"architecture": str(named[0]), "extra": extra, **values})
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,6 +146,40 @@ does not know: it may change what the model computes. ...
                 f"{type(self).__name__} has a width of {width} and {heads} heads, which must "
                 "divide it."
             )
+
+
+# A size above this is a mistake, or meant to take all memory.
+_LARGEST = 1 << 40
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value out of JSON is of the type of a field; sizes are not negative."""
+    if get_origin(hint) in (Union, UnionType):
+        return any([_fits(value, each) for each in get_args(hint)])
+    if hint is type(None):
+        return value is None
+    if hint is bool:
+        return isinstance(value, bool)
+    if hint is int:
+        return type(value) is int and -1 <= value <= _LARGEST
+    if hint is float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and abs(value) <= _LARGEST  # type: ignore[arg-type]
+    if get_origin(hint) in (list, tuple):
+        items = get_args(hint)[0] if get_args(hint) else Any
+        return isinstance(value, (list, tuple)) and all([_fits(x, items) for x in value])
+    if get_origin(hint) is dict or hint is dict:
+        return isinstance(value, dict)
+    return isinstance(value, hint) if isinstance(hint, type) else True
+
+
+def _in_words(hint: Any) -> str:
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join([_in_words(each) for each in get_args(hint)])
+    words = {int: f"a number from 0 to {_LARGEST:,}", float: "a number", type(None): "null"}
+    if get_origin(hint) in (list, tuple):
+        return f"a list, of {_in_words(get_args(hint)[0])} each"
+    return words.get(hint, f"of type {getattr(hint, '__name__', hint)}")
 
 
 def with_num_labels(given: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentTypeError
-from .._core.files import map_arrays, replace_file, write_arrays
+from .._core.files import check_regular, map_arrays, replace_file, write_arrays
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -36,6 +36,7 @@ def checked_folder(folder: str | os.PathLike[str], function: str) -> Path:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A file that holds one JSON object."""
+    check_regular(path)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from .._array.casting import astype
@@ -10,13 +10,20 @@ from .._array.casting import dtype as dtype_of
 from .._array.creation import asarray
 from .._core.dispatch import current_backend
 from .._core.dtypes import FLOATING, name_of
-from .._core.errors import ArgumentTypeError, DtypeError, NotSupportedError
+from .._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    NotSupportedError,
+    TrellisError,
+)
 from .._core.typing import Device, DTypeLike
 from ..convert.weights.fitting import is_equal
 from ..convert.weights.hugging_face import fill
 from ..nn.module.build import surroundings
 from .bert import Bert
 from .clip import CLIP
+from .configuration import Configuration
 from .files import CONFIG, checked_folder, read_json, read_weights
 from .gpt2 import GPT2
 from .layers import blank_weights
@@ -30,6 +37,16 @@ from .whisper import Whisper
 MODELS: tuple[type[Pretrained], ...] = (
     *(Llama, Mistral, Qwen2, Qwen3),
     *(Bert, CLIP, GPT2, ResNet, T5, ViT, Whisper),
+)
+
+
+# Keys whose numbers are not the sizes of weights, or not always, and how large they may be then.
+_FREE, _LIKELY = ("position", "window", "token", "distance", "image", "length", "label"), 1 << 20
+_SMALL = 1024  # sizes up to here need no weights: nothing is large
+# Keys that say how many layers are built, each with arrays of its own.
+_DEPTHS = frozenset(
+    "n_layer num_hidden_layers num_layers num_decoder_layers encoder_layers decoder_layers "
+    "depths".split()
 )
 
 
@@ -77,12 +94,51 @@ def from_pretrained(
         config = replace(config, architecture=architecture)
     arrays = read_weights(path)
     config = _with_own_head(model_class, config, arrays)
-    # NumPy zeros are placeholders until the weights are read: untouched pages take no memory.
-    with blank_weights(), surroundings("numpy", None, None):
-        model: Any = model_class(config, training=False)
+    model = _blank(model_class, config, arrays, str(path / CONFIG))
     home = current_backend() if backend is None else backend
     model.loaded = fill(model, arrays, lambda x: _placed(x, home, kind, device), strict, str(path))
     return model
+
+
+def _blank(
+    model_class: type[Pretrained], config: Any, arrays: Mapping[str, Any], source: str
+) -> Any:
+    """The model without its weights. Sizes that these weights cannot fill end here, at once."""
+    widest = max([_SMALL, *[size for x in arrays.values() for size in x.shape]])
+    for key, size in _sizes(config):
+        if key in _DEPTHS and size > len(arrays):
+            raise ArgumentError(
+                f"{source} has {key}={size}, and there are {len(arrays)} arrays of weights for "
+                "all layers."
+            )
+        if size > max(widest, _LIKELY if any([word in key for word in _FREE]) else 0):
+            raise ArgumentError(
+                f"{source} has {key}={size}, and the longest axis of all weights has {widest}."
+            )
+    # NumPy zeros are placeholders until the weights are read: untouched pages take no memory.
+    try:
+        with blank_weights(), surroundings("numpy", None, None):
+            return model_class(config, training=False)
+    except TrellisError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+        raise ArgumentError(
+            f"{source} does not describe a model that can be built: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _sizes(config: Any) -> list[tuple[str, int]]:
+    """The integers of a configuration that are not those of the class, by key."""
+    found = []
+    for each in fields(config):
+        value = getattr(config, each.name)
+        if isinstance(value, Configuration):
+            found += _sizes(value)
+        else:
+            numbers = value if isinstance(value, list | tuple) else [value]
+            numbers = [] if value == each.default else numbers
+            found += [(each.name, n) for n in numbers if isinstance(n, int)]
+    return found
 
 
 def _with_own_head(model_class: type[Pretrained], config: Any, arrays: Mapping[str, Any]) -> Any:

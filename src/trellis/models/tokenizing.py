@@ -32,5 +32,7 @@ def load_tokenizer(folder: str | os.PathLike[str], /) -> Any:
         ) from None
     try:
         return Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises its own, and plain ones
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # plain ones, and the panics of Rust, which are no Exception
         raise ArgumentError(f"{path} is not a tokenizer: {error}.") from None

@@ -1,5 +1,7 @@
 """Modules and layers, written once over the public functions; they never import a framework."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from .._core.exports import public_names as _public_names
 from . import init as init
 from .layers.activation import ELU as ELU
@@ -88,3 +90,13 @@ from .module.module import Module as Module
 
 def __dir__() -> list[str]:
     return _public_names(__name__, "init")
+
+
+if not _TYPE_CHECKING:  # to a type checker, every name would exist
+
+    def __getattr__(name: str) -> object:
+        from .layers.foreign import ours_for
+
+        ours = None if name.startswith("_") else ours_for(name, __dir__())
+        hint = "" if ours is None else f". Did you mean trellis.nn.{ours}?"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

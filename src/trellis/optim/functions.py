@@ -76,6 +76,7 @@ def lars_update(
     """
 
     try:
+        check_numbers(decay_lambda)
 
         def update(w: Array, g: Array, lr: Array | float) -> Any:
             xp = xp_of_all(w, g, lr)
@@ -203,6 +204,7 @@ def lamb_update(
     """
     try:
         rule = _adam_rule(beta1, beta2, epsilon)
+        check_numbers(decay_lambda)
 
         def trusted(w: Array, effective: Array, lr: Array | float) -> Any:
             xp = xp_of_all(w, effective, lr)
@@ -278,6 +280,8 @@ def _one_number(xp: Any, step: Any) -> Any:
         raise ShapeError(
             f"step must be a number or an array of one element, got shape {tuple(step.shape)}."
         )
+    if xp.dtype_name(step.dtype) in COMPLEX:
+        raise DtypeError(f"step must be a real number, got an array of {step.dtype}.")
     return xp.reshape(step, ())
 
 

@@ -9,6 +9,11 @@ from ._fit import evaluate as evaluate
 from ._fit import fit as fit
 from ._fit import predict as predict
 from ._history import History as History
+from ._metrics import Accuracy as Accuracy
+from ._metrics import F1Score as F1Score
+from ._metrics import Mean as Mean
+from ._metrics import Metric as Metric
+from ._metrics import WholeEpoch as WholeEpoch
 from .checkpoint import load_checkpoint as load_checkpoint
 from .checkpoint import read_checkpoint as read_checkpoint
 from .checkpoint import read_extra as read_extra

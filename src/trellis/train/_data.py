@@ -186,7 +186,7 @@ class ArraySource:
 
 def _rows(x: Array, rows: np.ndarray | slice) -> Any:
     if isinstance(rows, slice) or isinstance(x, np.ndarray):
-        return x[rows]
+        return x[rows, ...]
     return take(
         x, to_backend(np.asarray(rows, np.int32), backend_of(x), device=device_of(x)), axis=0
     )

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from .._core import tree
 from .._core.threefry import fold_in_words
 from .._random.stream import is_key
 from ..distributed import all_reduce, broadcast, check_same
-from ..distributed._agreement import broadcast_json, gather_json
+from ..distributed._agreement import broadcast_json, gather_arrays
 from ..distributed._group import group
-from ._data import ArraySource, Source, Target, as_batch, batch_size_of
+from ._data import ArraySource, Source, Target, as_batch
 from ._distributed_step import DistributedStep
-from ._fit import _number, _Run
+from ._epoch import Statistics
+from ._fit import Run, evaluated
 from ._history import History
 
 
@@ -48,7 +50,7 @@ class Shares:
             yield batch, bounds[0], bounds[1]
 
 
-class DistributedRun(_Run):
+class DistributedRun(Run):
     """The run of one rank; what differs from that of a single process."""
 
     def prepare(self, *args: Any) -> None:
@@ -101,34 +103,39 @@ class DistributedRun(_Run):
         )
         self.step += 1
         self._position += 1
-        self._pending.append((total, values))
+        self._pending.append(((count, total), values))
+
+    def _note(self, values: dict[str, Any], size: tuple[int, int]) -> None:
+        """The loss is that of the joined batch, which rank 0 counts; metrics are of the share."""
+        count, total = size
+        examples = total if self._rank == 0 else 0
+        self._statistics.add(values, examples, only_loss=count == 0)
+
+    def _joined(self, statistics: Statistics) -> Statistics:
+        """Those of all ranks, on every rank."""
+        whole = Statistics(self._metrics)
+        backend = self._target.backend
+        for packed in gather_arrays(statistics.packed(), backend):
+            whole.merge_packed(packed, backend)
+        return whole
 
     def _agree(self) -> None:
         flag = np.array([int(self.is_stopped)], np.int32)
         found = all_reduce(asarray(flag, backend=self._target.backend), "max")
         self.is_stopped = bool(to_numpy(found)[0])
 
-    def _validated(self, source: Source) -> dict[str, float]:
-        """Each rank evaluates its share of the batches; the sums are joined."""
+    def _validated(self, source: Source) -> Statistics:
+        """Each rank evaluates its share of the batches."""
         self._bring_home()
-        was_training = self.model.training
-        self.model.eval()
-        sums = dict.fromkeys(["loss", *self._metrics], 0.0)
-        count = 0
-        try:
-            for i, batch in enumerate(source.batches(0, self._target)):
-                if i % self._size == self._rank:
-                    inputs, targets = as_batch(batch, self._loss)
-                    values = self._test_step(self.v, self.buffers, inputs, targets)
-                    rows = batch_size_of(batch)
-                    count += rows
-                    for name in sums:
-                        sums[name] += rows * _number(values[name])
-        finally:
-            self.model.train(was_training)
-        parts = gather_json([count, sums], self._target.backend)
-        whole = sum([part[0] for part in parts])
-        return {name: sum([part[1][name] for part in parts]) / whole for name in sums}
+        batches = source.batches(0, self._target)
+        return evaluated(
+            self.model,
+            self._loss,
+            self._test_step,
+            islice(batches, self._rank, None, self._size),
+            (self.v, self.buffers),
+            Statistics(self._metrics),
+        )
 
     # State ------------------------------------------------------------------------------------
 
@@ -143,9 +150,12 @@ class DistributedRun(_Run):
         super().hand_over()
 
     def save(self, path: str | os.PathLike[str]) -> None:
+        self._collect()
+        mine, self._statistics = self._statistics, self._joined(self._statistics)
         if self._rank == 0:
             self._bring_home()
             super().save(path)
+        self._statistics = mine
 
     def resume(self, path: str | os.PathLike[str]) -> None:
         """Rank 0 reads the file; the others need not see it."""
@@ -154,18 +164,9 @@ class DistributedRun(_Run):
             shares, self._source = self._source, self._source.source
             self.load(path)
             self._source = shares
-        known = [
-            list(self._words),
-            self.step,
-            self.epoch,
-            self._position,
-            self._sums,
-            self._count,
-            self.history.as_dict(),
-        ]
-        words, self.step, self.epoch, self._position, self._sums, self._count, history = (
-            broadcast_json(known, backend)
-        )
+        history = self.history.as_dict()
+        known = [list(self._words), self.step, self.epoch, self._position, history]
+        words, self.step, self.epoch, self._position, history = broadcast_json(known, backend)
         self._words, self.history = (words[0], words[1]), History(**history)
         if isinstance(self._source.source, ArraySource):
             self._source.source.key = fold_in_words(self._words, 0)

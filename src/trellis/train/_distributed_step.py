@@ -1,9 +1,9 @@
 """One training step of a rank: its gradients, one all-reduce, and the update that all make alike.
 
-Gradients, the floating-point buffers (running statistics), the loss and the metrics are sent
-together, in one buffer for each data type. On JAX and TensorFlow the all-reduce is a part of the
-one compiled step. On torch and NumPy, and for a batch that does not divide evenly, it runs between
-two compiled halves.
+Gradients, the floating-point buffers (running statistics) and the loss are sent together, in one
+buffer for each data type; the statistics of metrics stay on their rank until the epoch ends. On JAX
+and TensorFlow the all-reduce is a part of the one compiled step. On torch and NumPy, and for a
+batch that does not divide evenly, it runs between two compiled halves.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ class DistributedStep:
         backend = parts.backend
         self._xp: Any = load(backend)
         self._engine = group().engine(backend)
-        self._names = ["loss", *parts.metrics]
+        self._metrics = list(parts.metrics)
         self._is_synchronized = is_synchronized
         self._gradients, self._update = halves(parts)
         # One program; also where statistics travel in the middle of it.
@@ -43,20 +43,19 @@ class DistributedStep:
     def __call__(self, kept: tuple[Any, ...], given: tuple[Any, ...], *, is_even: bool) -> Any:
         local = self._engine.local
         if self._whole is not None and (is_even or self._is_synchronized):
-            *state, values = self._whole(kept, given)
+            *state, loss, statistics = self._whole(kept, given)
         else:
             kept = tree.map(local, kept)
-            buffers, rest = self._first(kept, given)
-            *state, values = self._second(kept, rest, all_reduce(buffers))
-        numbers = local(values)
-        return *state, {name: numbers[i] for i, name in enumerate(self._names)}
+            buffers, rest, statistics = self._first(kept, given)
+            *state, loss = self._second(kept, rest, all_reduce(buffers))
+        return *state, {**tree.map(local, statistics), "loss": local(loss)}
 
     def _both(self, kept: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
-        buffers, rest = self._packed(kept, given)
-        return self._applied(kept, rest, all_reduce(buffers))
+        buffers, rest, statistics = self._packed(kept, given)
+        return *self._applied(kept, rest, all_reduce(buffers)), statistics
 
     def _packed(self, kept: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
-        """What this rank adds to the sum, and the buffers that are no sums."""
+        """What this rank adds to the sum, the buffers that are no sums, and its statistics."""
         v, buffers, _, scale = kept
         key, weight, inputs, targets = given
         one = self._xp.reshape(weight, ())
@@ -67,31 +66,26 @@ class DistributedStep:
             found = self._gradients(v, buffers, scale, key, inputs, targets, one)
         grads, new_buffers, values = found
         kind = self._kind_of_values(v)
-        numbers = [
-            self._xp.astype(self._xp.reshape(self._as_array(values[name], v), ()), kind)
-            for name in self._names
-        ]
+        loss = self._xp.astype(self._xp.reshape(values["loss"], (1,)), kind)
         floats, rest = _apart(new_buffers)
         floats = [x * self._xp.astype(one, x.dtype) for x in floats]
-        sums = (grads, floats, self._xp.stack(numbers) * self._xp.astype(one, kind))
-        return Layout(_NAME, sums).pack(sums), rest
+        sums = (grads, floats, loss * self._xp.astype(one, kind))
+        statistics = {name: values[name] for name in self._metrics}
+        return Layout(_NAME, sums).pack(sums), rest, statistics
 
     def _applied(self, kept: tuple[Any, ...], rest: list[Any], sums: dict[str, Any]) -> Any:
         """The update, from the sums over all ranks; the same bits on each of them."""
         v, buffers, state, scale = kept
         floats, _ = _apart(buffers)
-        numbers = self._xp.zeros(len(self._names), dtype=self._kind_of_values(v))
-        grads, floats, numbers = Layout(_NAME, (v, floats, numbers)).unpack(sums)
+        loss = self._xp.zeros(1, dtype=self._kind_of_values(v))
+        grads, floats, loss = Layout(_NAME, (v, floats, loss)).unpack(sums)
         new_v, new_state, new_scale = self._update(v, state, scale, grads)
-        return new_v, _together(buffers, floats, rest), new_state, new_scale, numbers
+        return new_v, _together(buffers, floats, rest), new_state, new_scale, loss[0]
 
     def _kind_of_values(self, v: Nest) -> Any:
         """The data type in which losses travel: that of the variables, if it is wide enough."""
         names = [str(dtype_of(x)) for x in tree.leaves(v)]
         return self._xp.float64 if "float64" in names else self._xp.float32
-
-    def _as_array(self, x: object, v: Nest) -> Any:
-        return x if hasattr(x, "dtype") else self._xp.asarray(x, dtype=self._kind_of_values(v))
 
 
 def _apart(buffers: Nest) -> tuple[list[Any], list[Any]]:

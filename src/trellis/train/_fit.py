@@ -3,9 +3,11 @@
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .._array.compilation import compile as compiled
 from .._array.interchange import to_numpy
@@ -31,12 +33,13 @@ from ._data import (
     is_arrays,
     target_of,
 )
+from ._epoch import Statistics, as_metrics
 from ._history import History
-from ._metrics import as_metrics
+from ._modes import evaluation_mode, training_mode
 from ._precision import checked_precision, first_scale
 from ._progress import Progress
 from ._step import Parts, evaluation_step, no_scale, training_step
-from .checkpoint import load_checkpoint, read_extra, save_checkpoint
+from .checkpoint import load_checkpoint, read_checkpoint, read_extra, save_checkpoint
 
 if TYPE_CHECKING:
     from ..nn.module.module import Module
@@ -85,18 +88,25 @@ def fit(
     types, integers to 32 bits).
 
     With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled
-    function; on NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output,
-    target). `early_stopping` is a number of epochs or an `EarlyStopping`. `seed` fixes the order of
-    the data and all draws; without one it comes from `trellis.seed`. `mixed_precision="bfloat16"`
-    (or "float16") computes in 16 bits and keeps the variables as they are. A loss that depends on
-    no variable raises, unless `allow_unused`. A loss that becomes nan or infinite ends the run with
-    a `NonFiniteError` that names the step, unless `allow_nan`; the losses are looked at after every
-    epoch, every 128 steps and before a checkpoint is written. (float16 skips such steps itself.)
+    function; on NumPy it just runs. `metrics` are names ("accuracy", ...), a `Metric`, functions of
+    (output, target), or a dict of them; all are exact over the epoch. A function is called once,
+    with the outputs and targets of the whole epoch, unless it is a loss of this library or
+    `train.Mean(fn)`, a mean over examples. `early_stopping` is a number of epochs or an
+    `EarlyStopping`. `seed` fixes the order of the data and all draws; without one it comes from
+    `trellis.seed`. `mixed_precision="bfloat16"` (or "float16") computes in 16 bits and keeps the
+    variables as they are. A loss that depends on no variable raises, unless `allow_unused`. A loss
+    that becomes nan or infinite ends the run with a `NonFiniteError` that names the step, unless
+    `allow_nan`; the losses are looked at after every epoch, every 128 steps and before a checkpoint
+    is written. (float16 skips such steps itself.)
 
     `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
     steps; with `resume=True` the run resumes from it if it exists, on whichever framework it was
     written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
     `optimizer.state` hold where it is.
+
+    A model is trained in training mode, and has its mode of before afterwards: `model.eval()` does
+    not last through `fit`. In a model that is in training mode, modules that were set to evaluation
+    stay so: `model.encoder.eval()` trains on without its dropout and with fixed statistics.
 
     With `distributed` all processes of `trellis.distributed` train one model: every rank makes the
     same call with the same data, `batch_size` is that of the joined batch, and the loss is a mean
@@ -134,6 +144,7 @@ def fit(
     >>> history.final_loss < 1e-3
     True
     """
+    _check_loss("fit", loss)
     check_arguments(fit, locals())
     _check_model("fit", model)
     if distributed and sharding is not None:
@@ -141,7 +152,7 @@ def fit(
             "sharding spreads a batch over the devices of one process, distributed=True over "
             "processes with one device each: choose one of them."
         )
-    kind = _distributed_run() if distributed else _Run
+    kind = _distributed_run() if distributed else Run
     run = kind(model, loss, optimizer, metrics, compile, mixed_precision, seed)
     run.is_synchronized = synchronize_batch_norm
     run.allow_unused, run.allow_nan = allow_unused, allow_nan
@@ -153,19 +164,17 @@ def fit(
         )
     if resume and checkpoint is not None:
         run.resume(checkpoint)
-    was_training = model.training
-    model.train()
-    try:
-        run.train(epochs, progress, checkpoint, checkpoint_every)
-    finally:
-        run.hand_over()
-        model.train(was_training)
+    with training_mode(model):
+        try:
+            run.train(epochs, progress, checkpoint, checkpoint_every)
+        finally:
+            run.hand_over()
     for callback in run.callbacks:
         callback.on_end(run)
     return run.history
 
 
-def _distributed_run() -> type["_Run"]:
+def _distributed_run() -> type["Run"]:
     """The run of one rank of several; that of a single process is like any other."""
     if not is_initialized():
         raise DistributedError(
@@ -174,7 +183,15 @@ def _distributed_run() -> type["_Run"]:
         )
     from ._distributed import DistributedRun
 
-    return DistributedRun if number_of_ranks() > 1 else _Run
+    return DistributedRun if number_of_ranks() > 1 else Run
+
+
+def _check_loss(function: str, loss: object) -> None:
+    if not callable(loss) and hasattr(loss, "dtype"):
+        raise ArgumentTypeError(
+            f"{function}() expects a function for loss, got {shown(loss)}. Inputs and targets are "
+            f"one argument, after the loss: {function}(model, loss, (x, y), ...)."
+        )
 
 
 def _check_model(function: str, model: object) -> None:
@@ -184,7 +201,7 @@ def _check_model(function: str, model: object) -> None:
         )
 
 
-class _Run:
+class Run:
     """A run in progress: what callbacks get to see, and the state between two steps."""
 
     callbacks: list[Callback]
@@ -229,9 +246,8 @@ class _Run:
             raise ArgumentTypeError("fit() needs a seed whose value is known; it cannot be traced.")
         self._words: Words = words
         self._position = 0
-        self._pending: list[tuple[int, Any]] = []
-        self._sums: dict[str, float] = {}
-        self._count = 0
+        self._pending: list[tuple[Any, Any]] = []
+        self._statistics = Statistics(self._metrics)
 
     # What callbacks use
     # ------------------------------------------------------------------------------
@@ -363,12 +379,13 @@ class _Run:
     def _collect(self) -> None:
         """Read the values of the steps since the last time."""
         for size, values in self._pending:
-            numbers = {name: _number(value) for name, value in values.items()}
-            self.history.losses.append(numbers["loss"])
-            self._count += size
-            for name, number in numbers.items():
-                self._sums[name] = self._sums.get(name, 0.0) + size * number
+            self.history.losses.append(_number(values["loss"]))
+            self._note(values, size)
         self._pending.clear()
+
+    def _note(self, values: dict[str, Any], size: Any) -> None:
+        """Add the statistics of a step."""
+        self._statistics.add(values, size)
 
     def _check_losses(self) -> None:
         """Raise if one is not finite; on all ranks at the same step, so that none waits."""
@@ -393,23 +410,31 @@ class _Run:
 
     def _end_epoch(self, bar: Progress) -> None:
         self._check_losses()
-        names = ["loss", *self._metrics]
-        means = {name: self._sums[name] / self._count for name in names}
-        self._sums, self._count = {}, 0
+        found = self._joined(self._statistics).compute()
+        self._statistics = Statistics(self._metrics)
         if self._validation is not None:
-            found = self._validated(self._validation)
-            means.update({f"validation_{name}": found[name] for name in names})
-        self.history.add(means)
-        bar.show(means)
+            validated = self._joined(self._validated(self._validation)).compute()
+            found.update({f"validation_{name}": value for name, value in validated.items()})
+        self.history.add(found)
+        bar.show(found)
         self.hand_over()
         for callback in self.callbacks:
             callback.on_epoch(self)
         self._agree()
 
-    def _validated(self, source: Source) -> dict[str, float]:
-        return _evaluate(
-            self.model, self._loss, self._test_step, source, self._target, self.v, self.buffers
+    def _validated(self, source: Source) -> Statistics:
+        return evaluated(
+            self.model,
+            self._loss,
+            self._test_step,
+            source.batches(0, self._target),
+            (self.v, self.buffers),
+            Statistics(self._metrics),
         )
+
+    def _joined(self, statistics: Statistics) -> Statistics:
+        """Those of all processes."""
+        return statistics
 
     def _agree(self) -> None:
         """Called after callbacks: where there are several processes, all stop or none."""
@@ -434,6 +459,7 @@ class _Run:
             scale=self._scale,
             key=key,
             step=self.step,
+            metrics=self._statistics.packed(),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -441,8 +467,7 @@ class _Run:
         extra = {
             "epoch": self.epoch,
             "position": self._position,
-            "sums": self._sums,
-            "count": self._count,
+            "metrics": list(self._metrics),
             "history": self.history.as_dict(),
         }
         save_checkpoint(path, self._state(), extra=extra)
@@ -452,10 +477,29 @@ class _Run:
             self.load(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        state, extra = load_checkpoint(path, self._state()), read_extra(path)
+        extra, like = read_extra(path), self._state()
         if not isinstance(extra, dict) or "position" not in extra:
             raise ArgumentError(
                 f"{os.fspath(path)} was not written by fit(); read it with load_checkpoint()."
+            )
+        if "metrics" in extra:
+            # How much of them there is depends on the batches so far.
+            like.metrics = read_checkpoint(path).metrics
+        else:
+            del like["metrics"]
+            extra = _of_today(extra)
+        state = load_checkpoint(path, like)
+        if extra["position"] and extra["metrics"] != list(self._metrics):
+            raise ArgumentError(
+                f"{os.fspath(path)} was written in the middle of an epoch with the metrics "
+                f"{extra['metrics']}, this call has {list(self._metrics)}: they could not be exact "
+                "over the epoch. Pass the same ones."
+            )
+        if extra["position"] and extra["metrics"] and "metrics" not in state:
+            raise ArgumentError(
+                f"{os.fspath(path)} was written in the middle of an epoch by Trellis 0.2, which "
+                "kept sums of the means of batches: the metrics could not be exact over the epoch. "
+                "Resume from the end of an epoch, or without metrics."
             )
         self.v, self.buffers, self.state, self._scale = (
             state.v,
@@ -467,10 +511,19 @@ class _Run:
         assert words is not None, "a key from a file has a value"
         self._words, self.step = words, state.step
         self.epoch, self._position = extra["epoch"], extra["position"]
-        self._sums, self._count = extra["sums"], extra["count"]
+        if extra["position"]:
+            packed = state.metrics if "metrics" in state else [extra["loss"]]
+            self._statistics.merge_packed(packed, self._target.backend)
         self.history = History(**extra["history"])
         if isinstance(self._source, ArraySource):
             self._source.key = fold_in_words(words, 0)
+
+
+def _of_today(extra: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint of Trellis 0.2 says, in the words of today."""
+    sums, count = extra["sums"], extra["count"]
+    loss = {"mean": np.asarray(sums["loss"] / count), "count": np.asarray(count)} if count else None
+    return {**extra, "metrics": [name for name in sums if name != "loss"], "loss": loss}
 
 
 def evaluate(
@@ -484,8 +537,8 @@ def evaluate(
     compile: bool = True,
     cast_data: bool = True,
 ) -> dict[str, float]:
-    """The mean loss and metrics of a model over data, in evaluation mode; the data are those of
-    `fit`.
+    """The mean loss over all examples and the metrics of a model, in evaluation mode; data and
+    metrics are those of `fit`.
 
     >>> import numpy as np, trellis
     >>> model = trellis.nn.Identity()
@@ -493,6 +546,7 @@ def evaluate(
     >>> trellis.train.evaluate(model, lambda out, y: trellis.mean(out - y), data)
     {'loss': 1.0}
     """
+    _check_loss("evaluate", loss)
     check_arguments(evaluate, locals())
     _check_model("evaluate", model)
     source = as_source(data, batch_size, False, False, (0, 0))
@@ -501,7 +555,9 @@ def evaluate(
         _build(model, source, loss)
     target = target_of(model.v, cast_data, source)
     step = evaluation_step(model, loss, named, is_compiled=compile)
-    return _evaluate(model, loss, step, source, target, model.v, model.buffers)
+    batches = source.batches(0, target)
+    variables = (model.v, model.buffers)
+    return evaluated(model, loss, step, batches, variables, Statistics(named)).compute()
 
 
 def predict(
@@ -528,17 +584,13 @@ def predict(
         return model.apply(v, buffers, *inputs)[0]
 
     call = compiled(forward) if compile else forward
-    was_training = model.training
-    model.eval()
-    try:
-        outputs = []
+    outputs = []
+    with evaluation_mode(model):
         for batch in source.batches(0, target):
             inputs = batch if isinstance(batch, tuple) else (batch,)
             if not model.built:
                 model(*inputs)
             outputs.append(call(model.v, model.buffers, inputs))
-    finally:
-        model.train(was_training)
     return (
         tree.map(lambda *parts: concat(list(parts)), *outputs) if len(outputs) > 1 else outputs[0]
     )
@@ -548,24 +600,30 @@ def predict(
 # ---------------------------------------------------------------------------------------------
 
 
-def _evaluate(model: "Module", loss: Callable[..., Any], step: Callable[..., Any],
-              source: Source, target: Target, v: Container,
-              buffers: Container) -> dict[str, float]:  # fmt: skip
-    was_training = model.training
-    model.eval()
-    pending = []
-    try:
-        for batch in source.batches(0, target):
+def evaluated(
+    model: "Module",
+    loss: Callable[..., Any],
+    step: Callable[..., Any],
+    batches: Iterable[Any],
+    variables: tuple[Container, Container],
+    statistics: Statistics,
+) -> Statistics:
+    """The statistics of these batches."""
+    pending: list[tuple[int, Any]] = []
+
+    def collect() -> None:
+        for size, values in pending:
+            statistics.add(values, size)
+        pending.clear()
+
+    with evaluation_mode(model):
+        for batch in batches:
             inputs, targets = as_batch(batch, loss)
-            pending.append((batch_size_of(batch), step(v, buffers, inputs, targets)))
-    finally:
-        model.train(was_training)
-    count = sum([size for size, _ in pending])
-    names = list(pending[0][1])
-    return {
-        name: sum([size * _number(values[name]) for size, values in pending]) / count
-        for name in names
-    }
+            pending.append((batch_size_of(batch), step(*variables, inputs, targets)))
+            if len(pending) == _CHECK_EVERY:
+                collect()
+    collect()
+    return statistics
 
 
 def _build(model: "Module", source: Source, loss: Callable[..., Any]) -> None:

@@ -10,9 +10,8 @@ from ._curves import draw_curves
 @dataclass
 class History:
     """The history of a run. `losses` has the loss of every step; `metrics` one list per name, with
-    the mean of every epoch:
-    "loss", the metrics of the call, and all of them again as "validation_..." if there were
-    validation data.
+    the value of every epoch: "loss" (the mean over examples), the metrics of the call, and all of
+    them again as "validation_..." if there were validation data.
 
     >>> history = History([2.0, 1.0], {"loss": [1.5]})
     >>> history.final_loss, history.metrics["loss"]

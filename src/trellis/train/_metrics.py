@@ -1,55 +1,240 @@
-"""Metrics of training: functions of (prediction, target) that give one number for a batch."""
+"""Metrics that are exact over an epoch, whatever the batches are.
 
-from collections.abc import Callable, Mapping, Sequence
+A metric is three pure functions. `measure` gives the statistics of one batch and is part of the
+compiled step; `merge` joins the statistics of two batches, or of two processes; `compute` makes the
+value of them. A mean of the values of batches would be another number: F1 is no mean over examples,
+and a last batch may be smaller.
+"""
+
+import math
+from collections.abc import Callable
 from typing import Any
 
-from .._core.errors import ArgumentError, ArgumentTypeError
-from ..functional import accuracy, mae_loss, mse_loss
+import numpy as np
 
-Metric = Callable[..., Any]
+from .._array.creation import asarray
+from .._array.interchange import to_numpy
+from .._array.manipulation import concat
+from .._array.reduction import mean
+from .._core import tree
+from .._core.dispatch import backend_of, load
+from .._core.errors import ArgumentTypeError, ShapeError
+from .._core.kinds import check_arguments, shown
+from .._core.shapes import one_of
+from .._core.typing import Nest
+from ..functional.metrics import AVERAGES, count_hits, count_pairs, f1_of_counts
 
-_NAMED: dict[str, Metric] = {
-    "accuracy": accuracy,
-    "mean_absolute_error": mae_loss,
-    "mean_squared_error": mse_loss,
-}
+
+class Metric:
+    """The base class of metrics that are exact over an epoch, over batches of any sizes and over
+    processes.
+
+    A subclass defines `measure` and `compute`, and `merge` where statistics are not sums. Instances
+    are passed to `fit` and `evaluate`; in a loop of your own, `update` collects the statistics.
+
+    >>> import numpy as np, trellis
+    >>> class Largest(trellis.train.Metric):
+    ...     def measure(self, output, target):
+    ...         return {"error": trellis.max(trellis.abs(output - target))}
+    ...     def merge(self, first, second):
+    ...         return {"error": np.maximum(first["error"], second["error"])}
+    ...     def compute(self, statistics):
+    ...         return float(statistics["error"])
+    >>> metric, found = Largest(), None
+    >>> for x in (np.array([1.0, 5.0]), np.array([2.0])):
+    ...     found = metric.update(found, x, np.ones_like(x))
+    >>> metric.compute(found)
+    4.0
+    """
+
+    # Whether statistics stay arrays of the model's framework; they are NumPy's otherwise.
+    is_native = False
+
+    def __init__(self) -> None:
+        """A metric without options; subclasses name theirs."""
+
+    @property
+    def name(self) -> str:
+        """What the metric is called in the history of a run."""
+        return type(self).__name__.lower()
+
+    def measure(self, output: Any, *targets: Any) -> Nest:
+        """The statistics of one batch: a dict of arrays. `fit` compiles it with the step."""
+        raise NotImplementedError(f"{type(self).__name__} does not define measure().")
+
+    def merge(self, first: Any, second: Any) -> Nest:
+        """The statistics of two batches together; their sums, unless a subclass says otherwise."""
+        return tree.map(lambda x, y: _wide(x) + _wide(y), first, second)
+
+    def compute(self, statistics: Any) -> Nest:
+        """The value for all batches whose statistics were merged."""
+        raise NotImplementedError(f"{type(self).__name__} does not define compute().")
+
+    def update(self, statistics: Nest, output: Nest, *targets: Nest) -> Nest:
+        """The statistics with those of one more batch; None stands for none so far."""
+        new = self.keep(self.measure(output, *targets))
+        return new if statistics is None else self.merge(statistics, new)
+
+    def keep(self, statistics: Nest) -> Nest:
+        """What is kept of the statistics of a batch: NumPy arrays, in whose 64 bits sums over an
+        epoch stay exact."""
+        return statistics if self.is_native else tree.map(as_host, statistics)
 
 
-def as_metrics(metrics: Any) -> dict[str, Metric]:
-    """Names, functions or a dict of functions as a dict."""
-    if metrics is None:
-        return {}
-    if isinstance(metrics, Mapping):
-        named = {str(name): _function(metric) for name, metric in metrics.items()}
-    else:
-        items = (
-            metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
-        )
-        named = {}
-        for item in items:
-            name = item if isinstance(item, str) else getattr(item, "__name__", "metric")
-            if name in named:
-                raise ArgumentError(
-                    f"Two metrics are called {name!r}, and only one could be recorded. Name them: "
-                    'metrics={"first": fn, "second": other}.'
+class Mean(Metric):
+    """The mean of a function over all examples.
+
+    `fn(output, target)` returns one value for each example, or their mean over the batch, which
+    then counts as often as the batch has examples.
+
+    >>> import numpy as np, trellis
+    >>> metric = trellis.train.Mean(trellis.functional.mae_loss)
+    >>> found = metric.update(None, np.ones(3), np.zeros(3))
+    >>> metric.compute(metric.update(found, np.ones(1), np.full(1, 5.0)))
+    1.75
+    """
+
+    def __init__(self, fn: Callable[..., Any]):
+        check_arguments(Mean, locals())
+        self.fn = fn
+
+    @property
+    def name(self) -> str:
+        return getattr(self.fn, "__name__", "mean")
+
+    def measure(self, output: Any, *targets: Any) -> Nest:
+        value = self.fn(output, *targets)
+        shape = tuple(getattr(value, "shape", ()))
+        count = math.prod(shape) if shape else _rows((*targets, output))
+        like = tree.leaves(output)[0]
+        if not hasattr(value, "dtype"):
+            value = asarray(value, backend=backend_of(like))
+        return {
+            "mean": mean(value) if shape else value,
+            "count": asarray(count, dtype="int32", backend=backend_of(like)),
+        }
+
+    def merge(self, first: Any, second: Any) -> Nest:
+        one, other = _wide(first["count"]), _wide(second["count"])
+        total = one * _wide(first["mean"]) + other * _wide(second["mean"])
+        return {"mean": total / max(one + other, 1), "count": one + other}
+
+    def compute(self, statistics: Any) -> float:
+        return float(statistics["mean"])
+
+
+class WholeEpoch(Metric):
+    """A function of the outputs and targets of the whole epoch, which are all kept until its end.
+
+    This is exact for any function, and needs the memory for all outputs; beyond `limit` bytes it
+    raises. For a mean over examples, `Mean(fn)` keeps two numbers.
+
+    >>> import numpy as np, trellis
+    >>> metric = trellis.train.WholeEpoch(lambda output, target: np.median(abs(output - target)))
+    >>> found = metric.update(None, np.array([1.0, 2.0, 9.0]), np.zeros(3))
+    >>> float(metric.compute(metric.update(found, np.array([3.0, 4.0]), np.zeros(2))))
+    3.0
+    """
+
+    is_native = True
+
+    def __init__(self, fn: Callable[..., Any], *, limit: int | None = None):
+        check_arguments(WholeEpoch, locals())
+        self.fn, self.limit = fn, limit
+
+    @property
+    def name(self) -> str:
+        return getattr(self.fn, "__name__", "metric")
+
+    def measure(self, output: Any, *targets: Any) -> Nest:
+        return [[output, *targets]]
+
+    def merge(self, first: Any, second: Any) -> Nest:
+        return first + second
+
+    def compute(self, statistics: Any) -> Nest:
+        if len(statistics) == 1:
+            return self.fn(*statistics[0])
+        return self.fn(*tree.map(lambda *parts: concat(list(parts), axis=0), *statistics))
+
+
+class Accuracy(Metric):
+    """The share of predictions that are right: `functional.accuracy` over all examples, and over
+    all positions where an example has several.
+
+    >>> import numpy as np, trellis
+    >>> metric = trellis.train.Accuracy()
+    >>> found = metric.update(None, np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1]))
+    >>> round(metric.compute(metric.update(found, np.array([[0.3, 0.7]]), np.array([1]))), 4)
+    0.6667
+    """
+
+    def measure(self, output: Any, *targets: Any) -> Nest:
+        right, count = count_hits(output, *targets)
+        return {"right": right, "count": asarray(count, dtype="int32", backend=backend_of(right))}
+
+    def compute(self, statistics: Any) -> float:
+        return float(statistics["right"]) / max(int(statistics["count"]), 1)
+
+
+class F1Score(Metric):
+    """`functional.f1_score` over all examples, from the counts of (target, prediction).
+
+    `num_classes` is the last axis of the scores, unless it is passed; predictions that are classes
+    need it. `average` is that of the function; with "none" the value has one entry per class, and
+    `fit` and `evaluate` take only those with one.
+
+    >>> import numpy as np, trellis
+    >>> metric = trellis.train.F1Score(2)
+    >>> found = metric.update(None, np.array([0, 1, 1]), np.array([0, 1, 0]))
+    >>> round(float(metric.compute(metric.update(found, np.array([0]), np.array([0])))), 4)
+    0.7333
+    """
+
+    def __init__(self, num_classes: int | None = None, *, average: str = "macro"):
+        check_arguments(F1Score, locals())
+        one_of("F1Score", "average", average, AVERAGES)
+        self.num_classes, self.average = num_classes, average
+
+    @property
+    def name(self) -> str:
+        return "f1_score"
+
+    def measure(self, output: Any, *targets: Any) -> Nest:
+        classes = self.num_classes
+        if classes is None:
+            if len(targets) != 1 or len(output.shape) == len(targets[0].shape) < 2:
+                raise ArgumentTypeError(
+                    "F1Score() cannot see how many classes there are in predictions that are "
+                    f"{shown(output)}: write F1Score(num_classes)."
                 )
-            named[name] = _function(item)
-    if "loss" in named:
-        raise ArgumentError(
-            'A metric cannot be called "loss": the loss is recorded under that name.'
-        )
-    return named
+            classes = int(output.shape[-1])
+        return {"counts": count_pairs("F1Score", output, targets[0], classes)}
+
+    def compute(self, statistics: Any) -> Nest:
+        counts = np.asarray(statistics["counts"], np.float64)
+        value = f1_of_counts(load("numpy"), counts, self.average)
+        return value if self.average == "none" else float(value)
 
 
-def _function(metric: Any) -> Metric:
-    if isinstance(metric, str):
-        if metric not in _NAMED:
-            raise ArgumentError(
-                f"Unknown metric {metric!r}; known are {', '.join(_NAMED)}, or give a function."
-            )
-        return _NAMED[metric]
-    if not callable(metric):
-        raise ArgumentTypeError(
-            f"A metric is a name or a function of (prediction, target), got {metric!r}."
-        )
-    return metric  # type: ignore[no-any-return]
+# Helpers ------------------------------------------------------------------------------------------
+
+
+def as_host(x: Any) -> Any:
+    """An array or a number as a NumPy array."""
+    return np.asarray(to_numpy(x)) if hasattr(x, "dtype") else np.asarray(x)
+
+
+def _wide(x: Any) -> Any:
+    """NumPy's widest type of a kind, in which sums over an epoch are exact."""
+    if x.dtype.kind in "biu":
+        return x.astype(np.int64)
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _rows(nest: Nest) -> int:
+    """The number of examples of a batch."""
+    for x in tree.leaves(nest):
+        if len(getattr(x, "shape", ())):
+            return int(x.shape[0])
+    raise ShapeError("A metric needs outputs or targets with a first axis of examples.")

@@ -46,8 +46,9 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The two halves of a step, as pure functions.
 
     `gradients(v, buffers, scale, key, inputs, targets, weight)` gives `(grads, buffers, values)`;
-    `values` has the loss and the metrics. With a `weight` the loss is multiplied by it before it is
-    differentiated; the values are not. `update(v, state, scale, grads)` gives `(v, state, scale)`.
+    `values` has the loss and the statistics of the metrics. With a `weight` the loss is multiplied
+    by it before it is differentiated; the values are not. `update(v, state, scale, grads)` gives
+    `(v, state, scale)`.
     """
     model, loss, optimizer, metrics, backend, precision, allow_unused = parts
     when_unreached = None if allow_unused else _raise_unreached
@@ -69,7 +70,7 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
             value = loss(output, *targets)
             # The metrics are of the same forward pass; no gradient goes through them.
             fixed = stop_gradient(output) if metrics else None
-            values = {name: metric(fixed, *targets) for name, metric in metrics.items()}
+            values = {name: metric.measure(fixed, *targets) for name, metric in metrics.items()}
             values["loss"] = stop_gradient(value)
             if weight is not None:
                 value = value * xp.astype(weight, value.dtype)
@@ -94,9 +95,9 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
     """A pure function `step(v, buffers, state, scale, key, inputs, targets)`.
 
-    It gives `(v, buffers, state, scale, values)`; `values` has the loss and the metrics. Everything
-    that changes goes in and comes out, so it is one compiled function: forward, gradients, update,
-    buffers, draws.
+    It gives `(v, buffers, state, scale, values)`; `values` has the loss and the statistics of the
+    metrics. Everything that changes goes in and comes out, so it is one compiled function: forward,
+    gradients, update, buffers, draws.
     """
     gradients, update = halves(parts)
 
@@ -106,33 +107,20 @@ def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
         new_v, new_state, new_scale = update(v, state, scale, grads)
         return new_v, new_buffers, new_state, new_scale, values
 
-    if not is_compiled:
-        return step
-    call = compiled(step)
-    if parts.allow_unused or load(parts.backend).ABILITIES.finds_unused_when_compiled:
-        return call
-    is_first = [True]
-
-    def checked(v: Container, buffers: Container, state: Nest, scale: Container, key: Array,
-                inputs: tuple[Any, ...], targets: tuple[Any, ...]) -> Any:  # fmt: skip
-        if is_first[0]:
-            gradients(v, buffers, scale, key, inputs, targets)
-            is_first[0] = False
-        return call(v, buffers, state, scale, key, inputs, targets)
-
-    return checked
+    return compiled(step) if is_compiled else step
 
 
 def evaluation_step(
     model: "Module", loss: Callable[..., Any], metrics: dict[str, Metric], *, is_compiled: bool
 ) -> Callable[..., Any]:
-    """A pure function `step(v, buffers, inputs, targets)` that gives the loss and the metrics."""
+    """A pure function `step(v, buffers, inputs, targets)` that gives the loss and the statistics of
+    the metrics."""
 
     def step(
         v: Container, buffers: Container, inputs: tuple[Any, ...], targets: tuple[Any, ...]
     ) -> Any:
         output, _ = model.apply(v, buffers, *inputs)
-        values = {name: metric(output, *targets) for name, metric in metrics.items()}
+        values = {name: metric.measure(output, *targets) for name, metric in metrics.items()}
         values["loss"] = loss(output, *targets)
         return values
 

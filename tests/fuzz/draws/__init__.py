@@ -11,6 +11,7 @@ from . import losses as losses
 from . import manipulation as manipulation
 from . import random as random
 from . import reduction as reduction
+from . import sampled as sampled
 
 # Public functions for which nothing is drawn, and why.
 NOT_DRAWN = {
@@ -23,6 +24,10 @@ NOT_DRAWN = {
     "functional.cache_mask": "takes a pytree of arrays: tests/functional/test_cache.py",
     "functional.cache_positions": "takes a pytree of arrays: tests/functional/test_cache.py",
     "functional.pad_sequences": "takes lists of arrays: tests/functional/test_sequences.py",
+    "broadcast_shapes": "no array goes in; its row compares the shape",
+    "diag_indices": "no array goes in; its row compares both",
+    "tril_indices": "no array goes in; its rows compare both",
+    "triu_indices": "no array goes in; its row compares both",
     "empty": "its elements are not set",
     "empty_like": "its elements are not set",
     "finfo": "no array goes in; its row compares every type",

@@ -3,8 +3,12 @@
 import sys as _sys
 from typing import TYPE_CHECKING
 
+from ..._core.versions import require as _require
+
 if TYPE_CHECKING:  # what `complete` adds
     from ..shared.formulas import *
+
+_require("jax")  # before the files below import what an older version does not have
 
 from . import fft as fft
 from . import linalg as linalg

@@ -69,7 +69,8 @@ def acosh(z: Array, value: Any) -> Any:
 
 
 def asinh(z: Array, value: Any) -> Any:
-    return _mend(value, jnp.isnan(z.real) & (z.imag == 0), jnp.nan, z.imag)
+    is_odd = jnp.isnan(z.real) & jnp.isfinite(z.imag)  # JAX: a logarithm, if imag is large
+    return _mend(value, is_odd, jnp.nan, jnp.where(z.imag == 0, z.imag, jnp.nan))
 
 
 def atanh(z: Array, value: Any) -> Any:

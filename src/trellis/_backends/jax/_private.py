@@ -104,3 +104,36 @@ def _public_counter_words(key: Any, count: int) -> Any:
 
 
 counter_words = opened("jax.threefry", _counter_words) or _public_counter_words
+
+
+# Processes --------------------------------------------------------------------------------------
+# To let gloo, which moves arrays between CPUs, listen at one address, before JAX makes its CPU
+# client. Without it, gloo listens at the address that the host's name has; `trellis run` looks.
+
+
+def _listen_at() -> Callable[[str], None]:
+    from inspect import signature
+
+    from jax._src import distributed, xla_bridge
+    from jax.extend.backend import register_backend_factory
+    from jaxlib import _jax
+
+    def listen_at(address: str) -> None:
+        if jax.config.jax_cpu_collectives_implementation != "gloo":  # type: ignore[attr-defined]
+            return
+
+        def client() -> Any:
+            gloo = _jax.make_gloo_tcp_collectives(
+                distributed_client=distributed.global_state.client, hostname=address
+            )
+            return xla_bridge.make_cpu_client(gloo)
+
+        register_backend_factory("cpu", client, priority=0, fail_quietly=False)
+
+    require("collectives" in signature(xla_bridge.make_cpu_client).parameters)
+    require(hasattr(distributed.global_state, "client"))
+    require("hostname" in (_jax.make_gloo_tcp_collectives.__doc__ or ""))
+    return listen_at
+
+
+listen_at = opened("jax.listen_at", _listen_at) or (lambda address: None)

@@ -6,10 +6,11 @@ import sys
 from typing import Any
 
 import jax
-from jax.tree_util import DictKey, all_leaves, register_pytree_with_keys
+from jax.tree_util import DictKey, all_leaves, register_pytree_node, register_pytree_with_keys
 
 from ..._core.container import Container, flatten_container, unflatten_container
 from ..._core.dispatch import register
+from ..._core.tree import register_nodes_with
 from ._private import ARRAY_CLASS
 
 
@@ -38,6 +39,7 @@ def make_known() -> None:
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
         )
+    register_nodes_with(register_pytree_node)
     # And through the files of jax.export, unless they are registered. Older versions of it need
     # absl, which JAX does not install.
     with contextlib.suppress(ValueError, ImportError):

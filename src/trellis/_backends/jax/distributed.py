@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec as P
 from ..._core import tree
 from ..._core.errors import DistributedError, TracingError
 from ..shared.distributed import Place
+from ._private import listen_at
 from ._types import Array
 
 AXIS = "trellis_rank"
@@ -33,6 +34,7 @@ def connect_ranks(place: Place) -> "Engine":
                 initialization_timeout=int(place.timeout),
                 heartbeat_timeout_seconds=min(_HEARTBEAT, int(place.timeout)),
                 shutdown_timeout_seconds=int(place.timeout),
+                **_listening(place),
             )
         except RuntimeError as error:
             if "before" not in str(error):
@@ -41,12 +43,21 @@ def connect_ranks(place: Place) -> "Engine":
                 "JAX can join other processes only before its first computation: call "
                 'trellis.distributed.init(backend="jax") at the beginning of the program.'
             ) from error
+        if place.is_local:
+            listen_at(place.address)
     by_process = {d.process_index: d for d in reversed(jax.devices())}
     if len(by_process) != place.size:
         raise DistributedError(
             f"JAX sees the devices of {len(by_process)} processes, {place.size} were announced."
         )
     return Engine(Mesh(np.array([by_process[i] for i in range(place.size)]), (AXIS,)))
+
+
+def _listening(place: Place) -> dict[str, str]:
+    """By itself JAX's coordinator listens on all network interfaces."""
+    if not place.is_local:
+        return {}
+    return {"coordinator_bind_address": f"{place.address}:{place.coordinator_port}"}
 
 
 class Engine:

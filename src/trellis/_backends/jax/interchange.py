@@ -34,6 +34,8 @@ def check_leaving(x: Array, /) -> None:
 def to_numpy(x: Array, /) -> np.ndarray[Any, Any]:
     """A NumPy array, read-only and without a copy on the CPU; bfloat16 is that of ml_dtypes."""
     check_leaving(x)
+    # Reading the memory of an array whose computation failed would end the process; this raises.
+    jax.block_until_ready(x)
     return np.asarray(x)
 
 

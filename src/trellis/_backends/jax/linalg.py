@@ -108,7 +108,10 @@ def matrix_power(x: Array, n: int, /) -> Any:
 
 
 def pinv(x: Array, /, *, rtol: Any = None) -> Any:
-    return _back(jnp.linalg.pinv(_matrix(x), rtol), x)
+    matrix = _matrix(x)
+    if rtol is None:  # that of JAX is ten times as large
+        rtol = max(x.shape[-2:]) * float(jnp.finfo(matrix.dtype).eps)
+    return _back(jnp.linalg.pinv(matrix, rtol), x)
 
 
 def qr(x: Array, /, *, mode: str = "reduced") -> QRResult[Any]:

@@ -48,11 +48,14 @@ def topk(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[
     if x.dtype.kind == "c":
         raise unordered("topk")
     if largest:
-        values, indices = jax.lax.top_k(jnp.moveaxis(x, axis, -1), k)
-        indices = indices.astype(default_int())
-        return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis)
-    order = jnp.argsort(x, axis, stable=True)
-    indices = jax.lax.slice_in_dim(order, 0, k, axis=axis)
+        order = x
+        if x.dtype.kind not in "biu":  # XLA's total order has -0 below 0, and -nan below all
+            order = jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), jnp.nan, x))
+        _, indices = jax.lax.top_k(jnp.moveaxis(jax.lax.stop_gradient(order), axis, -1), k)
+        indices = jnp.moveaxis(indices.astype(default_int()), -1, axis)
+    else:
+        order = jnp.argsort(x, axis, stable=True)
+        indices = jax.lax.slice_in_dim(order, 0, k, axis=axis)
     return jnp.take_along_axis(x, indices, axis), indices
 
 

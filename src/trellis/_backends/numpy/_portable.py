@@ -91,7 +91,11 @@ def class_losses(logits, targets, *, axis, reduction):
 
 
 def topk(x, k, *, axis, largest):
-    order = np.argsort(-x if largest else x, axis=axis, stable=True)
+    if largest:  # nan is the largest; equal elements keep their order
+        backwards = np.flip(np.argsort(np.flip(x, axis=axis), axis=axis, stable=True), axis=axis)
+        order = x.shape[axis] - 1 - backwards
+    else:
+        order = np.argsort(x, axis=axis, stable=True)
     best = np.take(order, np.arange(k), axis=axis)
     return np.take_along_axis(x, best, axis=axis), best
 
@@ -222,7 +226,8 @@ def elu(x, *, alpha, scale):
 
 def segment_sum(x, segment_ids, *, num_segments):
     y = np.zeros((num_segments, *x.shape[1:]), x.dtype)
-    np.add.at(y, segment_ids, x)
+    is_in = (segment_ids >= 0) & (segment_ids < num_segments)
+    np.add.at(y, segment_ids[is_in], x[is_in])
     return y
 
 

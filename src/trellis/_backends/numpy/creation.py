@@ -8,6 +8,7 @@ from ..._core.dtypes import default_complex, default_dtype, fitted
 from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import default_complex as native_complex
 from ._helpers import default_float
+from ._tape import TracedArray
 from .casting import as_dtype, check_device
 
 
@@ -33,6 +34,8 @@ def arange(
     start, stop = (0, start) if stop is None else (start, stop)
     if dtype is None and any([isinstance(v, float) for v in (start, stop, step)]):
         dtype = default_dtype()
+    if (stop - start) / step <= 0:  # NumPy counts far ends too, and raises
+        stop = start
     return np.arange(start, stop, step, dtype=as_dtype(dtype))
 
 
@@ -83,9 +86,15 @@ def _of_python(obj: Any) -> Any:
     return native_complex() if kind == np.complex128 else None
 
 
+def _given(shape: Any) -> Any:
+    if shape is None:  # NumPy before 2.4 takes it for ()
+        raise TypeError("a shape is needed")
+    return shape
+
+
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.empty(shape, dtype=_float(dtype))
+    return np.empty(_given(shape), dtype=_float(dtype))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
@@ -126,7 +135,9 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 def _filled(shape: Any, value: Any, dtype: Any) -> Any:
     if type(value) is int:
         value = fitted(value, dtype.name)
-    return np.full(shape, value, dtype=dtype)
+    if isinstance(value, TracedArray):  # np.full writes, which has no derivative
+        return np.astype(np.broadcast_to(value, _given(shape)), dtype)
+    return np.full(_given(shape), value, dtype=dtype)
 
 
 def linspace(
@@ -152,7 +163,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.ones(shape, dtype=_float(dtype))
+    return np.ones(_given(shape), dtype=_float(dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
@@ -170,7 +181,7 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.zeros(shape, dtype=_float(dtype))
+    return np.zeros(_given(shape), dtype=_float(dtype))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:

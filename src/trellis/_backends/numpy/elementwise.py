@@ -207,7 +207,7 @@ def _bound(bound: Any, x: Any) -> Any:
     """Bounds take the type of x, as the standard asks."""
     if hasattr(bound, "dtype"):
         return cast(bound, x.dtype)
-    if bound is None or x.dtype.kind in "fc":
+    if bound is None or (x.dtype.kind in "fc" and type(bound) is not complex):
         return bound
     return np.asarray(fitted(bound, x.dtype.name), x.dtype)
 

@@ -15,7 +15,7 @@ def multiplied_by_groups(xp: Any, x: Any, weights: Any, group_sizes: Any) -> Any
     ends = xp.cumulative_sum(group_sizes)
     total = None
     for group in range(weights.shape[0]):
-        product = xp.matmul(x, weights[group])
+        product = xp.matmul(x, weights[group, ...])
         row = xp.cumulative_sum(xp.ones_like(product[:, :1], dtype=ends.dtype), axis=0)
         first = ends[group] - group_sizes[group]
         is_inside = xp.logical_and(row > first, row <= ends[group])
@@ -28,9 +28,9 @@ def _by_slices(xp: Any, x: Any, weights: Any, sizes: list[int]) -> Any:
     parts, start = [], 0
     for group, size in enumerate(sizes):
         if size:
-            parts.append(xp.matmul(x[start : start + size], weights[group]))
+            parts.append(xp.matmul(x[start : start + size, :], weights[group, ...]))
         start += size
-    rest = xp.matmul(x[start:], weights[0]) if start < x.shape[0] or not parts else None
+    rest = xp.matmul(x[start:, :], weights[0, ...]) if start < x.shape[0] or not parts else None
     if rest is not None:
         parts.append(xp.zeros_like(rest))
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)

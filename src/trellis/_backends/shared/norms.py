@@ -60,8 +60,7 @@ def norm_of_matrices(
     if ord in (1, -1, math.inf, -math.inf):
         parts = xp.sum(xp.abs(x), axis=-2 if ord in (1, -1) else -1)
     elif ord in ("nuc", 2, -2):
-        is_zero = xp.all(x == 0, axis=(-2, -1), keepdims=True)
-        parts = xp.linalg.svdvals(xp.where(is_zero, xp.stop_gradient(x), x))
+        parts = without_zeros(xp, xp.linalg.svdvals(x), x)
     else:
         raise ArgumentError(
             f"matrix_norm() knows ord 'fro', 'nuc', 1, 2, inf and their negatives, got {ord!r}."
@@ -74,6 +73,20 @@ def norm_of_matrices(
     else:
         norm = xp.min(parts, axis=-1) if is_least else xp.max(parts, axis=-1)
     return norm[..., None, None] if keepdims else norm
+
+
+def without_zeros(xp: "Backend", values: Native, x: Native) -> Native:
+    """Singular values of `x`; the gradient of those that are 0 but for rounding is 0, as that of
+    `abs` at 0. Their vectors can be any of a whole space, and each LAPACK takes others."""
+    if _count(values, -1) == 0:
+        return values
+    # A size that is not known while tracing counts as 1. `max` of a list with `default=` would be
+    # shorter, but torch.compile cannot trace it where sizes are symbols.
+    rows, columns = [1 if n is None else n for n in x.shape[-2:]]
+    rounding = xp.max(values, axis=-1, keepdims=True) * (
+        max(rows, columns) * xp.finfo(values.dtype).eps
+    )
+    return xp.where(values <= rounding, xp.stop_gradient(values), values)
 
 
 def _count(x: Native, axis: Axes) -> int | None:

@@ -38,6 +38,7 @@ def max_over_windows(xp: Any, x: Any, spec: WindowSpec, indices: bool) -> tuple[
             first = j * dilations[i]
             part = (slice(None),) * axis + (
                 slice(first, first + (out - 1) * strides[i] + 1, strides[i]),
+                ...,
             )
             best, at = larger(xp, best, at, x[part], None if places is None else places[part])
         x, places = best, at

@@ -231,8 +231,20 @@ def erfinv(x):
     # restores them.
     is_small = tf.abs(x) < tf.constant(0.5, x.dtype)
     z = tf.where(is_small, y, tf.zeros_like(y))
-    slope = tf.constant(2 / math.sqrt(math.pi), x.dtype) * tf.exp(-tf.square(z))
-    return tf.where(is_small, z - (tf.math.erf(z) - x) / slope, y)
+    factor = tf.constant(2 / math.sqrt(math.pi), x.dtype)
+    y = tf.where(is_small, z - (tf.math.erf(z) - x) / (factor * tf.exp(-tf.square(z))), y)
+    # Next to 1 it loses digits too, and is infinite. There 1 - |x| is exact: Winitzki's formula,
+    # and two of Halley's steps for erfc.
+    is_near = tf.logical_and(tf.abs(x) > tf.constant(0.9, x.dtype), tf.abs(x) < 1)
+    rest = tf.where(is_near, 1 - tf.abs(x), tf.constant(0.5, x.dtype))
+    log = tf.math.log(rest * (2 - rest))
+    a = tf.constant(0.147, x.dtype)
+    t = 2 / (tf.constant(math.pi, x.dtype) * a) + log / 2
+    z = tf.sqrt(tf.sqrt(tf.square(t) - log / a) - t)
+    for _ in range(2):
+        off = tf.math.erfc(z) - rest
+        z = z + off / (factor * tf.exp(-tf.square(z)) - z * off)
+    return tf.where(is_near, tf.sign(x) * z, y)
 
 
 def signbit(x, /):
@@ -332,19 +344,43 @@ def argmin(x, *, axis, keepdims):
     return argmax(-x, axis=axis, keepdims=keepdims)
 
 
+def sort_key(x):
+    """Integers in the order of x: both zeros are equal, and nan is the greatest."""
+    if x.dtype == tf.bool:
+        return tf.cast(x, tf.uint8)
+    if not x.dtype.is_floating:
+        return x
+    wide = x if x.dtype == tf.float64 else tf.cast(x, tf.float32)
+    wide = tf.where(wide == 0, tf.zeros_like(wide), wide)
+    bits = tf.bitcast(wide, tf.int64 if x.dtype == tf.float64 else tf.int32)
+    bits = tf.where(bits < 0, tf.bitwise.bitwise_xor(bits, bits.dtype.max), bits)
+    return tf.where(tf.math.is_nan(x), tf.constant(bits.dtype.max, bits.dtype), bits)
+
+
+def largest_first(x, k, descending):
+    """The places of the first k along the last axis; of equal ones the lower place comes first."""
+    key = sort_key(x)
+    return tf.math.top_k(key if descending else tf.bitwise.invert(key), k).indices
+
+
 def topk(x, k, *, axis, largest):
-    last = moveaxis(x if largest else -x, axis, -1)
-    values, places = tf.math.top_k(last, k)
-    values = values if largest else -values
+    last = moveaxis(x, axis, -1)
+    places = largest_first(last, k, largest)
+    values = tf.gather(last, places, batch_dims=last.shape.rank - 1)
     return moveaxis(values, -1, axis), moveaxis(places, -1, axis)
 
 
 def sort(x, *, axis, descending):
-    return tf.sort(x, axis, "DESCENDING" if descending else "ASCENDING")
+    last = moveaxis(x, axis, -1)
+    places = largest_first(last, tf.shape(last)[-1], descending)
+    found = tf.gather(last, places, batch_dims=last.shape.rank - 1)
+    return moveaxis(tf.ensure_shape(found, last.shape), -1, axis)
 
 
 def argsort(x, *, axis, descending):
-    return tf.argsort(x, axis, "DESCENDING" if descending else "ASCENDING", stable=True)
+    last = moveaxis(x, axis, -1)
+    places = largest_first(last, tf.shape(last)[-1], descending)
+    return moveaxis(tf.ensure_shape(places, last.shape), -1, axis)
 
 
 def broadcast_arrays(*arrays):

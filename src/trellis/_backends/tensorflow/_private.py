@@ -104,6 +104,11 @@ def may_be_recorded(x: Any) -> bool:
     return bool(record.should_record_backprop([x]))
 
 
+def is_recorded(x: Any) -> bool | None:
+    """Whether a tape follows what is computed from `x`; None where nobody can know."""
+    return None if record is None else bool(record.should_record_backprop([x]))
+
+
 # The operations that a function runs, outside of graphs. Without it, a checkpoint saves no memory.
 
 

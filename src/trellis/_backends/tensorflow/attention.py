@@ -1,12 +1,13 @@
 """Attention by its formula."""
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from ._recorded import Backward, recorded
 from ._types import Tensor
-from .activation import softmax
+from .activation import raw_softmax, softmax
 
 
 def attention(
@@ -18,12 +19,13 @@ def attention(
         query, key, value = [tf.cast(x, tf.float32) for x in (query, key, value)]
     query, key, value = [tf.convert_to_tensor(x) for x in (query, key, value)]
 
+    # One weight that is nan makes all outputs of its query nan, whatever the other weights are.
     def formula(query: Tensor, key: Tensor, value: Any) -> Any:
-        weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
+        weights = _weights(query, key, mask, scale, is_causal, raw_softmax)
         return tf.matmul(weights, value)
 
     def forward(query: Tensor, key: Tensor, value: Any) -> tuple[Any, Backward]:
-        weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
+        weights = _weights(query, key, mask, scale, is_causal, raw_softmax)
 
         def backward(g: Tensor) -> list[Any]:
             by_value = tf.matmul(weights, g, transpose_a=True)
@@ -52,6 +54,17 @@ def _through_softmax(weights: Any, g: Tensor) -> Any:
 
 def attention_weights(
     query: Tensor, key: Tensor, mask: Any, *, scale: float, is_causal: bool
+) -> Any:
+    return _weights(query, key, mask, scale, is_causal, softmax)
+
+
+def _weights(
+    query: Tensor,
+    key: Tensor,
+    mask: Any,
+    scale: float,
+    is_causal: bool,
+    softmax: Callable[..., Any],
 ) -> Any:
     """The softmax over the keys; a row whose keys are all masked is zero, with zero gradients."""
     query, key = tf.convert_to_tensor(query), tf.convert_to_tensor(key)

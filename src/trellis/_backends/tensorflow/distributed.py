@@ -1,4 +1,10 @@
-"""Many processes with TensorFlow: its collective ops, as MultiWorkerMirroredStrategy uses them."""
+"""Many processes with TensorFlow.
+
+Its collective ops, as MultiWorkerMirroredStrategy uses them, need a server in each process, which
+listens on all network interfaces and runs any operation for anyone who connects. Under
+`trellis run` the arrays go over sockets of the launcher instead, unless `--expose` asks for
+servers.
+"""
 
 import zlib
 from collections.abc import Callable
@@ -9,6 +15,7 @@ import tensorflow as tf
 
 from ..._core.errors import DistributedError
 from ..shared.distributed import Place
+from ..shared.ring import Ring, ring_of
 from ._private import enable_collectives, has_collectives
 from ._types import Tensor
 from .compilation import compile_function
@@ -17,7 +24,11 @@ _GROUP = 1_017  # a number for the group of all ranks; strategies count theirs f
 
 
 def connect_ranks(place: Place) -> "Engine":
-    """Start the server of this process and let collective ops use it, unless a strategy has."""
+    """Take the launcher's sockets; without them, start the server of this process and let
+    collective ops use it, unless a strategy has."""
+    ring = ring_of(place)
+    if ring is not None:
+        return RingEngine(place, ring)
     if has_collectives():
         return Engine(place)
     if len(place.hosts) != place.size:
@@ -116,3 +127,30 @@ class Engine:
             graph = graph.outer_graph
         self._counts[graph] = self._counts.get(graph, 0) + 1
         return self._counts[graph]
+
+
+class RingEngine(Engine):
+    """The same over host arrays. In a graph a stateful operation calls Python; TensorFlow runs
+    these in the order of the program, so the ranks agree on it.
+    """
+
+    def __init__(self, place: Place, ring: Ring):
+        super().__init__(place)
+        self._ring = ring
+
+    def _reduce(self, x: Tensor, op: str) -> Any:
+        return _on_host(lambda a: self._ring.all_reduce(a, op), x, x.shape)
+
+    def broadcast(self, buffer: Tensor, root: int) -> Any:
+        return _on_host(lambda a: self._ring.broadcast(a, root), buffer, buffer.shape)
+
+    def all_gather(self, buffer: Tensor) -> Any:
+        return _on_host(self._ring.all_gather, buffer, (self._place.size, *buffer.shape))
+
+
+def _on_host(fn: Callable[[Any], Any], x: Tensor, shape: Any) -> Any:
+    if tf.executing_eagerly():
+        return tf.convert_to_tensor(fn(x.numpy()))
+    found = tf.numpy_function(fn, [x], x.dtype, stateful=True)
+    found.set_shape(shape)
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..interface import AuxFn, ListFn
-from ._private import may_be_recorded, operations_of
+from ._private import is_recorded, may_be_recorded, operations_of
 from ._types import Tensor
 
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
@@ -39,6 +39,12 @@ class _Tape:
     def __exit__(self, *exception: object) -> None:
         self._tape.__exit__(*exception)
         _open.tapes.remove(self._tape)
+
+
+def is_differentiated(x: Tensor) -> bool:
+    """Whether a tape follows `x`; if TensorFlow does not say, whether one of ours is open."""
+    found = is_recorded(x)
+    return found if found is not None else bool(_open.tapes) and x.dtype in FLOAT_DTYPES
 
 
 def vjp(
@@ -157,7 +163,8 @@ def custom_vjp(
 ) -> ListFn:
     @tf.custom_gradient
     def opaque(*xs: Any) -> Any:
-        ys = tuple([tf.identity(y) for y in fn(list(xs))])
+        # Its derivative is the rule: no tape follows what `fn` computes, which may be in NumPy.
+        ys = tuple([tf.identity(y) for y in fn([tf.stop_gradient(x) for x in xs])])
 
         def back(*upstream: Any) -> Any:
             return rule(list(xs), list(ys), list(upstream))

@@ -27,6 +27,8 @@ from ._helpers import (
 from ._portable import set_last
 from ._types import Tensor
 
+_MOST_SEGMENTS = 2**31 - 1
+
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Any:
     if axis is None:
@@ -146,11 +148,25 @@ def index_multiply(x: Tensor, idx: Any, value: Any) -> Any:
 
 
 def index_min(x: Tensor, idx: Any, value: Any) -> Any:
-    return _update(tf.tensor_scatter_nd_min, x, idx, value)
+    return _update(_with_nan(tf.tensor_scatter_nd_min), x, idx, value)
 
 
 def index_max(x: Tensor, idx: Any, value: Any) -> Any:
-    return _update(tf.tensor_scatter_nd_max, x, idx, value)
+    return _update(_with_nan(tf.tensor_scatter_nd_max), x, idx, value)
+
+
+def _with_nan(scatter: Any) -> Any:
+    """The kernels pass over some nan, by the order of numbers: nan is added where there is one."""
+
+    def scattered(x: Tensor, index: Any, value: Any) -> Any:
+        found = scatter(x, index, value)
+        if not x.dtype.is_floating:
+            return found
+        nothing = [tf.where(tf.math.is_nan(y), y, tf.zeros_like(y)) for y in (x, value)]
+        nan = tf.tensor_scatter_nd_add(nothing[0], index, nothing[1])
+        return found + tf.stop_gradient(nan)
+
+    return scattered
 
 
 def _scatter_multiply(x: Tensor, index: Any, value: Any) -> Any:
@@ -172,7 +188,16 @@ def update_slice(x: Tensor, values: Tensor, start: Any, /, *, axis: int) -> Any:
 
 
 def segment_sum(x: Tensor, segment_ids: Any, /, *, num_segments: int) -> Any:
-    """Sum the rows that share a segment number; rows with a negative number are left out."""
+    """Sum the rows that share a segment number; rows with a negative number are left out, and so
+    are those beyond the last."""
     if segment_ids.dtype not in (tf.int32, tf.int64):
         segment_ids = tf.cast(segment_ids, tf.int64)
+    if num_segments <= segment_ids.dtype.max:
+        segment_ids = tf.where(segment_ids < num_segments, segment_ids, -1)
+    if num_segments > _MOST_SEGMENTS:
+        # The kernel would take the number modulo 2**32, without a word.
+        whole = tf.zeros([num_segments, *x.shape[1:]], x.dtype)
+        is_kept = segment_ids >= 0
+        rows = tf.expand_dims(tf.boolean_mask(segment_ids, is_kept), -1)
+        return tf.tensor_scatter_nd_add(whole, rows, tf.boolean_mask(x, is_kept))
     return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)

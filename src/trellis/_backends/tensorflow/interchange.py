@@ -8,10 +8,20 @@ import tensorflow as tf
 from ..._core.errors import CopyError, TracingError
 from ._helpers import is_aligned, on
 from ._types import Tensor
+from .gradients import is_differentiated
 
 
 def check_leaving(x: Tensor, /) -> None:
-    """Raise if `x` has no value yet."""
+    """Raise if `x` has no value yet, or if converting it would lose a gradient."""
+    _check_value(x)
+    if is_differentiated(x):
+        raise TracingError(
+            "A tape of TensorFlow follows this tensor: converting it would cut the gradient. "
+            "Convert it after grad(), or write stop_gradient(x) if it is meant as a constant."
+        )
+
+
+def _check_value(x: Tensor) -> None:
     if not hasattr(x, "numpy"):
         raise TracingError(
             "While tf.function is tracing, a tensor has no value yet, so it cannot leave "
@@ -25,7 +35,7 @@ def to_numpy(x: Tensor, /) -> Any:
 
     bfloat16 becomes ml_dtypes.bfloat16, which TensorFlow installs.
     """
-    check_leaving(x)
+    _check_value(x)
     tensor = tf.convert_to_tensor(x)
     if tensor.shape.rank == 0:
         # NumPy raises for the scalar that `__array__` of a 0-d bfloat16 tensor returns; this copies

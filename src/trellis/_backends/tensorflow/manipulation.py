@@ -9,6 +9,7 @@ from ..._core.shapes import (
     check_lengths,
     check_new_axis,
     check_squeezable,
+    new_axes,
     normal_axes,
     normal_axis,
     permutation,
@@ -44,7 +45,11 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(tf.unstack(x, axis=normal_axis(axis, rank(x))))
 
 
-def expand_dims(x: Tensor, /, axis: int) -> Any:
+def expand_dims(x: Tensor, /, axis: Any) -> Any:
+    if isinstance(axis, (tuple, list)):
+        for place in new_axes(axis, rank(x)):
+            x = tf.expand_dims(x, place)
+        return x
     check_new_axis(axis, rank(x))
     return tf.expand_dims(x, axis)
 

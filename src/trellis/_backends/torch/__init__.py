@@ -3,8 +3,14 @@
 import sys as _sys
 from typing import TYPE_CHECKING
 
+from ..._core.versions import require as _require
+from ._triton import load_beside_tensorflow as _load_beside_tensorflow
+
 if TYPE_CHECKING:  # what `complete` adds
     from ..shared.formulas import *
+
+_require("torch")  # before the files below import what an older version does not have
+_load_beside_tensorflow()  # before they import torch's compiler
 
 from . import fft as fft
 from . import linalg as linalg

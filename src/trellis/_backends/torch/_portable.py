@@ -169,8 +169,10 @@ def take(x, indices, *, axis):
 
 
 def segment_sum(x, segment_ids, *, num_segments):
-    y = torch.zeros((num_segments, *x.shape[1:]), dtype=x.dtype)
-    return y.index_add(0, segment_ids.long(), x)
+    ids = segment_ids.long()
+    ids = torch.where((ids < 0) | (ids > num_segments), num_segments, ids)
+    y = torch.zeros((num_segments + 1, *x.shape[1:]), dtype=x.dtype)
+    return y.index_add(0, ids, x)[:num_segments]
 
 
 def written(x, idx, value, how):

@@ -4,9 +4,11 @@ Each one is tested on small tensors when the backend is loaded. If a version of 
 has it in another form, the fallback gives the same values, only slower.
 """
 
+import contextlib
 import operator
+import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,7 +91,19 @@ def _forward_level() -> Callable[[], int]:
     return level
 
 
+@cache
+def load_forward_formulas() -> None:
+    """torch compiles its forward-mode formulas when it makes the first dual tensor, by
+    torch.jit.script, which it calls deprecated itself: users can do nothing about that warning."""
+    # Levels cannot be nested: inside one of the user's own, the formulas are there already.
+    with warnings.catch_warnings(), contextlib.suppress(RuntimeError):
+        warnings.filterwarnings("ignore", message="`torch.jit.script")
+        with forward_ad.dual_level():
+            forward_ad.make_dual(_NOTHING, _NOTHING)
+
+
 def _public_forward_level() -> int:
+    load_forward_formulas()
     try:
         forward_ad.make_dual(_NOTHING, _NOTHING)
     except RuntimeError:
@@ -111,6 +125,24 @@ def _count_modes() -> Callable[[], int]:
 
 
 count_modes = opened("torch.modes", _count_modes) or (lambda: 1)
+
+
+# Python at compile time -------------------------------------------------------------------------
+# Dynamo calls a marked function itself while it traces: what that raises ends the compilation, and
+# nothing is left behind. It is what torch.compiler.assume_constant_result does, which would import
+# Dynamo, for a second. Not marked, the function is traced, and raises too; then Dynamo remembers
+# not to compile the functions around it.
+
+
+def _mark_constant() -> Callable[[Any], Any]:
+    def marked(fn: Any) -> Any:
+        fn._dynamo_marked_constant = True
+        return fn
+
+    return marked
+
+
+run_while_tracing = opened("torch.constant", _mark_constant) or (lambda fn: fn)
 
 
 # Operations over lists --------------------------------------------------------------------------

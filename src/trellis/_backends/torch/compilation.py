@@ -11,8 +11,8 @@ import torch
 
 from ..._core import tree
 from ..._core.donation import give_away, places
-from ..._core.tracing import pretending
-from ._private import is_alone, running_transform
+from ..._core.tracing import UNREACHED, pretending, python_compiler, raise_unreached
+from ._private import is_alone, run_while_tracing, running_transform
 
 
 def compile_function(
@@ -32,18 +32,36 @@ def compile_function(
 def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callable[..., Any]:
     """The first one compiled; `fn` is named in errors."""
     compiled = torch.compile(compiled_fn, fullgraph=True)
+    # Whether all gradients by the variables are zero although the function uses them.
+    is_flat = False
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:
+        nonlocal is_flat
+        if is_flat:
+            return _unchecked(compiled, args, kwargs)
         try:
             return compiled(*args, **kwargs)
         except Exception as error:
             # By name: importing torch._dynamo takes a second, which only compiling should cost.
             if type(error).__module__ != "torch._dynamo.exc":
                 raise
-            raise _explained(fn, args, kwargs, error) from None
+            found = _explained(fn, args, kwargs, error)
+            is_flat = found is error and UNREACHED in str(error)
+            if not is_flat:
+                raise found from None
+        return _unchecked(compiled, args, kwargs)
 
     return called
+
+
+def _unchecked(compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The call of a function whose gradients are zeros on purpose."""
+    python_compiler["when_unreached"] = bool
+    try:
+        return compiled(*args, **kwargs)
+    finally:
+        python_compiler["when_unreached"] = run_while_tracing(raise_unreached)
 
 
 # Donated arguments --------------------------------------------------------------------------------

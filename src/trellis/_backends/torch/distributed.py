@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import socket
 import sys
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,19 +22,41 @@ def connect_ranks(place: Place) -> "Engine":
 
     is_ours = not dist.is_initialized()
     if is_ours:
-        # torchrun has the store itself, and its environment variables say where.
-        method = "env://" if "TORCHELASTIC_RUN_ID" in os.environ else None
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
-            init_method=method or f"tcp://{place.address}:{place.port}",
             rank=place.rank,
             world_size=place.size,
             timeout=timedelta(seconds=place.timeout),
+            **_meeting_point(place),
         )
     _define_op()
     engine = Engine(dist, is_ours)
     atexit.register(engine.leave)
     return engine
+
+
+def _meeting_point(place: Place) -> dict[str, Any]:
+    """Where the ranks find each other: a method, or on one machine a store on loopback."""
+    import torch.distributed as dist
+
+    # torchrun has the store itself, and its environment variables say where.
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        return {"init_method": "env://"}
+    if not place.is_local:
+        return {"init_method": f"tcp://{place.address}:{place.port}"}
+    # By itself a store listens on all network interfaces.
+    listening = None
+    if place.rank == 0:
+        listening = socket.create_server((place.address, place.port)).detach()
+    store = dist.TCPStore(
+        place.address,
+        place.port,
+        place.size,
+        is_master=place.rank == 0,
+        timeout=timedelta(seconds=place.timeout),
+        master_listen_fd=listening,
+    )
+    return {"store": store}
 
 
 class Engine:

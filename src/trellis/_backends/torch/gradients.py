@@ -13,7 +13,7 @@ import torch
 from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ..interface import AuxFn, ListFn
-from ._private import running_transform
+from ._private import load_forward_formulas, running_transform
 from ._types import Tensor
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -37,10 +37,13 @@ def vjp(
     fn: AuxFn, xs: list[Any], once: bool = False, sparse: bool = False
 ) -> tuple[list[Any], Any, ListFn]:
     if _in_transform():
-        split, join = _tensors_apart(fn)
+        reached: list[bool] = []
+        split, join = _tensors_apart(fn, reached)
         outputs, pull, tensors = _transformed(
             "vjp", lambda: torch.func.vjp(split, xs, has_aux=True)
         )
+        if sparse and not any(reached):
+            return outputs, join(tensors), lambda cotangents: [None for _ in xs]
         return (
             outputs,
             join(tensors),
@@ -67,12 +70,14 @@ def _instantiated(cotangents: list[Any], outputs: list[Any]) -> list[Any]:
     ]
 
 
-def _tensors_apart(fn: Any) -> tuple[Any, Any]:
-    """torch.func takes only tensors as auxiliary output: other values are kept outside."""
+def _tensors_apart(fn: Any, reached: list[bool]) -> tuple[Any, Any]:
+    """torch.func takes only tensors as auxiliary output: other values are kept outside, and which
+    of the outputs have a gradient by any input."""
     outside: list[Any] = []
 
     def split(xs: list[Any]) -> tuple[list[Any], list[Any]]:
         outputs, aux = fn(xs)
+        reached.extend([y.requires_grad for y in outputs])
         leaves, spec = tree.flatten(aux)
         outside.append((spec, [None if isinstance(x, torch.Tensor) else x for x in leaves]))
         return outputs, [x for x in leaves if isinstance(x, torch.Tensor)]
@@ -127,7 +132,9 @@ def _detached(aux: Any) -> Any:
 
 
 def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
-    split, join = _tensors_apart(fn)
+    if not torch.compiler.is_compiling():
+        load_forward_formulas()
+    split, join = _tensors_apart(fn, [])
     outputs, out_tangents, tensors = _transformed(
         "jvp", lambda: torch.func.jvp(split, (xs,), (tangents,), has_aux=True)
     )

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..._core.dtypes import fitted, refuse_dropping
-from ..._core.shapes import only_axis
+from ..._core.shapes import normal_axis, only_axis
 from ._helpers import FEW_KERNELS, INTEGER, NAMES, filled, ordered, unordered
 from ._portable import last_values
 from ._types import Tensor
@@ -22,15 +22,21 @@ def take(x: Tensor, indices: Tensor, /, *, axis: Any = None) -> Any:
         axis = only_axis("take", x.ndim)
     # uint8 would be treated as a mask.
     places = indices if indices.dtype is torch.int64 else indices.to(torch.int64)
-    return x[(slice(None),) * (axis if axis >= 0 else axis + x.ndim) + (places,)]
+    return x[(slice(None),) * normal_axis(axis, x.ndim) + (places,)]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Any:
     places = indices.to(torch.int64)
     places = torch.where(places < 0, places + x.shape[axis], places)
     if x.dtype in FEW_KERNELS:
-        return torch.take_along_dim(x.to(torch.int64), places, axis).to(x.dtype)
-    return torch.take_along_dim(x, places, axis)
+        return take_along_axis(x.to(torch.int64), places, axis=axis).to(x.dtype)
+    # Not take_along_dim, which takes places beyond the end modulo its size.
+    axis = normal_axis(axis, x.ndim)
+    others = [(*y.shape[:axis], *y.shape[axis + 1 :]) for y in (x, places)]
+    if others[0] != others[1]:
+        shape = torch.broadcast_shapes(*others)
+        x, places = [y.expand(*shape[:axis], y.shape[axis], *shape[axis:]) for y in (x, places)]
+    return torch.gather(x, axis, places)
 
 
 def _value_of(value: Any, x: Tensor) -> Any:
@@ -197,8 +203,11 @@ def update_slice(x: Tensor, values: Tensor, start: Any, /, *, axis: int) -> Any:
 
 
 def segment_sum(x: Tensor, segment_ids: Any, /, *, num_segments: int) -> Any:
-    """Row i of the result is the sum of the rows of `x` whose segment id is i."""
+    """Row i of the result is the sum of the rows of `x` whose segment id is i. Those of other ids
+    go to one more row, which is cut off."""
     if x.dtype in FEW_KERNELS:
         return segment_sum(x.to(torch.int64), segment_ids, num_segments=num_segments).to(x.dtype)
-    totals = torch.zeros((num_segments, *x.shape[1:]), dtype=x.dtype, device=x.device)
-    return torch.index_add(totals, 0, segment_ids.to(torch.int64), x)
+    ids = segment_ids.to(torch.int64)
+    ids = torch.where((ids < 0) | (ids > num_segments), num_segments, ids)
+    totals = torch.zeros((num_segments + 1, *x.shape[1:]), dtype=x.dtype, device=x.device)
+    return torch.index_add(totals, 0, ids, x)[:num_segments]

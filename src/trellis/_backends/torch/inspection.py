@@ -8,7 +8,7 @@ import torch
 from ..._core.abilities import Abilities
 from ..shared.inspection import Info
 
-ABILITIES = Abilities(has_compiler=True, has_fast_half=True, finds_unused_when_compiled=False)
+ABILITIES = Abilities(has_compiler=True, has_fast_half=True)
 
 
 class _Info(Info):

@@ -6,7 +6,7 @@ import torch
 
 from ..._core.dtypes import fitted
 from ..._core.errors import CopyError
-from ..._core.shapes import check_squeezable, normal_axes, permutation
+from ..._core.shapes import check_squeezable, new_axes, normal_axes, permutation
 from ._helpers import FEW_KERNELS, NAMES, all_same
 from ._types import Tensor
 
@@ -34,7 +34,11 @@ def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
     return torch.cat(same, axis)
 
 
-def expand_dims(x: Tensor, /, axis: int) -> Any:
+def expand_dims(x: Tensor, /, axis: Any) -> Any:
+    if isinstance(axis, (tuple, list)):
+        for place in new_axes(axis, x.ndim):
+            x = torch.unsqueeze(x, place)
+        return x
     return torch.unsqueeze(x, axis)
 
 

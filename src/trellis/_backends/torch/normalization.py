@@ -41,6 +41,10 @@ def batch_norm(x: Tensor, weight: Any, bias: Any, /, *, channel: int, epsilon: f
     is_compiling = torch.compiler.is_compiling()  # it cannot trace the check of the level
     if compiling_inside or is_transforming() or (not is_compiling and forward_level() >= 0):
         return None  # the kernel writes the moments into arrays, which transforms do not allow
+    if x.is_cpu and x.shape[0] == 1:
+        # The kernel's derivative takes strides of a batch of one for those of another layout, and
+        # is wrong where the gradient comes from a transposed array (docs/ledger.md).
+        return None
     x = x if channel == 1 else x.movedim(channel, 1)
     done = None
     if x.is_cpu and not is_compiling and not count_modes():

@@ -484,20 +484,25 @@ def _gamma_shape(key: Tensor, a: Any, log_space: bool) -> Any:
     return torch.empty_like(a)
 
 
-def _keep_gamma(ctx: Any, inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(inputs[1], output)
-    ctx.log_space = inputs[2]
+class _Gamma(torch.autograd.Function):
+    """The operator with its derivative: torch.func takes none that is registered with it."""
 
+    @staticmethod
+    def forward(key: Tensor, a: Any, log_space: bool) -> Any:
+        return _gamma(key, a, log_space)
 
-def _gamma_vjp(ctx: Any, g: Tensor) -> tuple[Any, ...]:
-    a, draws = ctx.saved_tensors
-    x = torch.exp(draws) if ctx.log_space else draws
-    x = torch.clamp(x, min=torch.finfo(x.dtype).tiny)
-    slope = gamma_slope(a, x)
-    return None, g * (slope / x if ctx.log_space else slope), None
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[1], output)
+        ctx.log_space = inputs[2]
 
-
-_gamma.register_autograd(_gamma_vjp, setup_context=_keep_gamma)
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> tuple[Any, ...]:
+        a, draws = ctx.saved_tensors
+        x = torch.exp(draws) if ctx.log_space else draws
+        x = torch.clamp(x, min=torch.finfo(x.dtype).tiny)
+        slope = gamma_slope(a, x)
+        return None, gs[0] * (slope / x if ctx.log_space else slope), None
 
 
 @torch.library.custom_op("trellis::poisson", mutates_args=())
@@ -512,7 +517,8 @@ def _poisson_shape(key: Tensor, lam: Any) -> Any:
 
 def gamma(key: Tensor, a: Any, log_space: bool) -> Any:
     """Gamma draws of the shape of `a`; differentiable in `a`."""
-    return _gamma(key, a, log_space)
+    # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no gradient.
+    return _Gamma.apply(key, a.view_as(a), log_space)
 
 
 def poisson(key: Tensor, lam: Any, dtype: Any) -> Any:

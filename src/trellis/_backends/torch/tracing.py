@@ -3,12 +3,13 @@
 import torch
 
 from ..._core import tracing
-from ._private import is_batched, is_wrapped
+from ._private import is_batched, is_wrapped, run_while_tracing
 from ._types import Tensor
 
 # Checked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
 tracing.python_compiler["is_compiling"] = torch.compiler.is_compiling
+tracing.python_compiler["when_unreached"] = run_while_tracing(tracing.raise_unreached)
 
 
 def is_tracing() -> bool:

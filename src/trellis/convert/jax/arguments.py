@@ -66,6 +66,14 @@ def array_of(leaf: Leaf) -> Any:
         ) from None
 
 
+def like_leaf(leaf: Leaf, array: Any) -> jax.Array:
+    """Other numbers in the place of a leaf; a key again where it is one."""
+    dtype = getattr(leaf.value, "dtype", None)
+    if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf.value))
+    return jax.numpy.asarray(array)
+
+
 def plain_structure(nest: object) -> Any:
     """Outputs as dicts, lists and tuples: dataclasses and flax's containers become dicts."""
     if isinstance(nest, Mapping):

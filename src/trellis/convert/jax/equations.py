@@ -1,7 +1,7 @@
 """The equations of a jaxpr, one after the other, as calls of Trellis' functions."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.export
@@ -9,10 +9,12 @@ import numpy as np
 
 from ..._backends.jax._private import Literal
 from ...graph import Value
+from ..binding import call
 from ..rules import Rule, Rules, refuse_missing
 from ..target import number
 from .builder import Equation, JaxBuilder, Jaxpr, Number, Result, Spread
-from .rules_control import control_rules
+from .parameters import defaults_of
+from .rules_control import control_rules, inner_program, is_call
 from .rules_elementwise import elementwise
 from .rules_indexing import indexing_rules
 from .rules_products import product_rules
@@ -20,6 +22,7 @@ from .rules_random import random_rules
 from .rules_reduction import reduction_rules
 from .rules_shape import shape_rules
 
+Place: TypeAlias = tuple[int, ...]
 _WHOLE: tuple[Rules, ...] = (reduction_rules, product_rules, indexing_rules)
 _RAW: tuple[Rules, ...] = (shape_rules, control_rules, random_rules)
 # How many operands of these must be arrays of their whole shape; the others may be numbers.
@@ -36,6 +39,9 @@ class Equations:
 
     def __init__(self, to: str):
         self.g = JaxBuilder(to, self.inline)
+        # Which value a result of an equation became, by the places of the equations on the way.
+        self.seen: dict[Place, Value] = {}
+        self._way: Place = ()
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         """The results of a program, whose equations are added to the builder."""
@@ -43,10 +49,11 @@ class Equations:
         program: Any = getattr(jaxpr, "jaxpr", jaxpr)
         known: dict[Any, Any] = dict(zip(program.constvars, [self._constant(x) for x in consts]))
         known |= dict(zip(program.invars, args))
-        outside = self.g.source, self.g.where, self.g.out, self.g.given
-        for equation in program.eqns:
+        outside = self.g.source, self.g.where, self.g.out, self.g.given, self._way
+        for i, equation in enumerate(program.eqns):
+            self._way = (*outside[-1], i)
             self._add(equation, known)
-        self.g.source, self.g.where, self.g.out, self.g.given = outside
+        self.g.source, self.g.where, self.g.out, self.g.given, self._way = outside
         return [_read(x, known) for x in program.outvars]
 
     def _add(self, equation: Equation, known: dict[Any, Any]) -> None:
@@ -60,7 +67,8 @@ class Equations:
         rule = _rule(name)
         assert rule is not None  # all of them were looked up before
         args = self._prepared(name, args)
-        results = rule(g, *args, **_plain_sizes(equation.params))
+        params = _plain_sizes(equation.params)
+        results = call(rule, g, args, params, defaults=defaults_of(name, params))
         if elementwise.find(name) is rule and isinstance(results, Value):
             small = g.small_shape(args)
             if small is not None and small != g.out[0].shape:
@@ -69,10 +77,41 @@ class Equations:
         if not isinstance(results, (tuple, list)):
             results = (results,)
         outs = [result_of(x.aval) for x in equation.outvars]
-        for variable, x, out in zip(equation.outvars, results, outs, strict=True):
+        for i, (variable, x, out) in enumerate(zip(equation.outvars, results, outs, strict=True)):
             if isinstance(x, Value) and x.shape is None:
                 x = g.described(x, out.shape, out.dtype)
             known[variable] = x
+            kept = x.small if isinstance(x, Spread) else x
+            if isinstance(kept, Value):
+                self.seen[(*self._way, i)] = kept
+
+    def trace(self, closed: Jaxpr, inputs: Sequence[Any]) -> dict[str, Any]:
+        """What each equation gives when JAX runs them one by one, by the names of values."""
+        found: dict[str, Any] = {}
+        self._run(closed, inputs, (), found)
+        return found
+
+    def _run(
+        self, jaxpr: Any, inputs: Sequence[Any], way: Place, found: dict[str, Any]
+    ) -> list[Any]:
+        program = getattr(jaxpr, "jaxpr", jaxpr)
+        known = dict(zip(program.constvars, getattr(jaxpr, "consts", ())))
+        known |= dict(zip(program.invars, inputs))
+        for i, equation in enumerate(program.eqns):
+            args = [x.val if isinstance(x, Literal) else known[x] for x in equation.invars]
+            inner = inner_program(equation.params) if is_call(equation.primitive.name) else None
+            if inner is None:
+                results = equation.primitive.bind(*args, **equation.params)
+                if not equation.primitive.multiple_results:
+                    results = [results]
+            else:
+                results = self._run(inner, args, (*way, i), found)
+            for j, (variable, x) in enumerate(zip(equation.outvars, results, strict=True)):
+                known[variable] = x
+                value = self.seen.get((*way, i, j))
+                if value is not None:
+                    found[value.name] = _shrunk(numpy_of(x), value.shape)
+        return [x.val if isinstance(x, Literal) else known[x] for x in program.outvars]
 
     def _prepared(self, name: str, args: list[Any]) -> list[Any]:
         g = self.g
@@ -145,6 +184,14 @@ def numpy_of(x: jax.Array) -> np.ndarray[Any, Any]:
     if hasattr(x, "dtype") and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
         x = jax.random.key_data(x)
     return np.asarray(x)
+
+
+def _shrunk(x: np.ndarray[Any, Any], shape: Any) -> np.ndarray[Any, Any]:
+    """One element of each axis that was spread over the array."""
+    if shape is None or len(shape) > x.ndim:
+        return x
+    x = x[(0,) * (x.ndim - len(shape))]
+    return x[tuple([slice(0, 1) if n == 1 else slice(None) for n in shape])]
 
 
 def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:

@@ -12,14 +12,48 @@ from ...graph import Value, drop_unused
 from ...graph.passes import used_values
 from ..finish import finish
 from ..inputs import Inputs
+from ..left_open import (
+    Open,
+    beyond_integers,
+    not_finite,
+    not_positive,
+    rounding,
+    rows_with_nan,
+    singular_triangles,
+    special_matrices,
+)
 from ..module import ConvertedModule
 from ..reading import Reading
 from . import flax
-from .arguments import Leaf, array_of, leaves_of, names_of, plain_structure
+from .arguments import Leaf, array_of, leaves_of, like_leaf, names_of, plain_structure
 from .builder import JaxBuilder
 from .equations import Equations, numpy_of, refuse_unknown, result_of
+from .rules_control import ITERATED
 
 Dynamic = Mapping[str, Mapping[int, str]]
+_UNDEFINED = (
+    # XLA promises nothing for integers beyond their type, nor which zeros of padding it multiplies.
+    Open("integers beyond their type", ("convert_element_type",), beyond_integers),
+    # Of gelu: torch's own, which the formula is put together to, is nan at infinity. And torch
+    # multiplies infinity with 0 when it adds complex numbers.
+    Open("nan and infinity", ("conv_general_dilated", "erf", "complex"), not_finite),
+    Open("places of nan", ("approx_top_k",), rows_with_nan),
+    Open(
+        "the results for special matrices",
+        ("lu", "qr", "svd", "eigh", "custom_linear_solve"),
+        special_matrices,
+    ),
+    Open("the results for singular triangles", ("triangular_solve",), singular_triangles),
+    Open("the results for matrices without a factor", ("cholesky",), not_positive),
+    # Conjugate gradients end there with numbers that solve nothing.
+    Open("the results for matrices that are not positive definite", (ITERATED,), not_positive),
+    # Special functions are as exact as their series next to zeros and poles.
+    Open(
+        "the last places next to zeros and poles",
+        ("lgamma", "digamma", "zeta", "polygamma", "igamma", "regularized_incomplete_beta"),
+        rounding,
+    ),
+)
 
 
 def from_jax(
@@ -191,7 +225,13 @@ class _Reader:
             variables=stored,
             buffers=kept,
             example=example,
-            outputs=self._run,
+            outputs=lambda: self._run(example),
+            run=self._run,
+            trace=lambda given: equations.trace(closed, self._given(given)),
+            undefined=_UNDEFINED,
+            ordinary_only="LAPACK may never return from nan"
+            if {"svd", "eigh"} & set(g.notes.operations)
+            else "",
             notes=g.notes,
         )
 
@@ -267,8 +307,16 @@ class _Reader:
         count = len(self.args)
         return self.fn(*built[:count], **dict(zip(self.kwargs, built[count:])))
 
-    def _run(self) -> Any:
-        out = self._on_arrays(*[jax.numpy.asarray(leaf.value) for leaf in self.arrays])
+    def _given(self, inputs: Sequence[Any]) -> list[Any]:
+        """All arrays of the function, with other inputs."""
+        given = iter(inputs)
+        return [
+            jax.numpy.asarray(leaf.value) if i in self.stored else like_leaf(leaf, next(given))
+            for i, leaf in self._numbered()
+        ]
+
+    def _run(self, inputs: Sequence[Any]) -> Any:
+        out = self._on_arrays(*self._given(inputs))
         if self.has_state:
             out = out[0]
         leaves, tree = jax.tree_util.tree_flatten(out)

@@ -1,6 +1,6 @@
 """Programs inside programs: calls are inlined, branches and loops become Trellis' own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...graph import Function, Value
@@ -9,18 +9,30 @@ from ..target import packed
 from .builder import JaxBuilder, Jaxpr, Operand
 
 control_rules = Rules()
+ITERATED = "custom_linear_solve by iteration"
 
 
 @control_rules("pjit", "jit", "closed_call", "core_call", "remat", "remat2", "checkpoint")
 @control_rules("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin")
 @control_rules("call", "composite", "custom_vmap_call", "eval_jaxpr")
-def call(g: JaxBuilder, *args: Operand, **attributes: Any) -> Any:
+def call(
+    g: JaxBuilder,
+    *args: Operand,
+    jaxpr: Jaxpr | None = None,
+    call_jaxpr: Jaxpr | None = None,
+    fun_jaxpr: Jaxpr | None = None,
+    call: Jaxpr | None = None,
+    name: str = "",
+) -> Any:
     """A derivative that the source defines by hand is not kept: the program's own is taken."""
-    inner = next(
-        attributes[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if key in attributes
-    )
+    inner: Any = jaxpr or call_jaxpr or fun_jaxpr or call  # as `inner_program` has it
+    if name == "frexp" and len(g.out) == 2 and _has_own_derivative(inner):
+        # By its bits, which it takes apart, the fraction would have the derivative zero.
+        x = g.array(args[0], g.given[0].dtype)
+        exponent = g.inline(inner, (x,))[1]
+        return g.s.scaled_by_two(x, g.t.negative(exponent)), exponent
     if g.source.startswith("custom"):
-        if attributes.get("name") == "relu" and len(args) == 1 and isinstance(args[0], Value):
+        if name == "relu" and len(args) == 1 and isinstance(args[0], Value):
             return (g.F.relu(args[0]),)
         remark = "Derivatives defined by hand in the source are taken of what it computes instead."
         if remark not in g.notes.remarks:
@@ -28,13 +40,28 @@ def call(g: JaxBuilder, *args: Operand, **attributes: Any) -> Any:
     return tuple(g.inline(inner, args))
 
 
+def is_call(name: str) -> bool:
+    """Whether a primitive only runs a program inside it."""
+    return control_rules.find(name) is call
+
+
+def inner_program(params: Mapping[str, Any]) -> Any:
+    """The program that a call runs."""
+    names = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
+    return next((params[name] for name in names if params.get(name) is not None), None)
+
+
+def _has_own_derivative(jaxpr: Any) -> bool:
+    return [equation.primitive.name for equation in jaxpr.eqns] == ["custom_jvp_call"]
+
+
 @control_rules("custom_linear_solve")
-def custom_linear_solve(
-    g: JaxBuilder, *args: Operand, const_lengths: Any, jaxprs: Any, **_: object
-) -> Any:
+def custom_linear_solve(g: JaxBuilder, *args: Operand, const_lengths: Any, jaxprs: Any) -> Any:
     """The solution of matvec(x) = b. JAX takes its derivative from `matvec`: the steps of `solve`
     have none by the matrix.
     """
+    if any([equation.primitive.name == "while" for equation in jaxprs.solve.eqns]):
+        g.source = ITERATED
     first = const_lengths.matvec
     start = first + const_lengths.vecmat
     end = start + const_lengths.solve
@@ -68,13 +95,13 @@ def _solved(g: JaxBuilder, matrix: Any, b: Any) -> Any:
 
 
 @control_rules("debug_callback", "debug_print", "shape_assertion")
-def nothing(g: JaxBuilder, *_: object, **__: object) -> Any:
+def nothing(g: JaxBuilder, *printed: Operand) -> Any:
     """Neither printing nor checking is part of what a model computes."""
     return ()
 
 
 @control_rules("platform_index")
-def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: object) -> int:
+def platform_index(g: JaxBuilder, *, platforms: Sequence[Any]) -> int:
     """The branch that the source takes on a CPU."""
     for i, names in enumerate(platforms):
         if names is None or "cpu" in names:
@@ -83,9 +110,7 @@ def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: object) -> i
 
 
 @control_rules("cond")
-def cond(
-    g: JaxBuilder, index: Operand, *operands: Operand, branches: Sequence[Any], **_: object
-) -> Any:
+def cond(g: JaxBuilder, index: Operand, *operands: Operand, branches: Sequence[Any]) -> Any:
     """The branch of a number; more than two of them are asked for one after the other."""
     if isinstance(index, (bool, int)):
         return tuple(g.inline(branches[min(max(int(index), 0), len(branches) - 1)], operands))
@@ -121,13 +146,15 @@ def cond(
 def while_(
     g: JaxBuilder,
     *args: Operand,
-    cond_jaxpr: Jaxpr,
+    cond_jaxpr: Any,
     body_jaxpr: Jaxpr,
     cond_nconsts: int,
     body_nconsts: int,
-    **_: object,
 ) -> Any:
+    """Under `vmap` the condition has axes: the loop ends with its last row, and rows that are done
+    stay as they are."""
     outs = list(g.out)
+    rank = len(cond_jaxpr.out_avals[0].shape)
     start = cond_nconsts + body_nconsts
     kept = g.given[start:]
     state = [g.array(x, known.dtype) for x, known in zip(args[start:], kept)]
@@ -137,15 +164,25 @@ def while_(
             given = g.packed_inputs("state", outs)
             results = g.inline(jaxpr, (*consts, *given))
             if name == "goes_on":
-                made.outputs = results[0]
-            else:
-                made.outputs = packed([g.array(x, o.dtype) for x, o in zip(results, outs)])
+                made.outputs = g.t.any(results[0]) if rank else results[0]
+                return made
+            after = [g.array(x, o.dtype) for x, o in zip(results, outs)]
+            if rank:
+                holds = g.array(g.inline(cond_jaxpr, (*args[:cond_nconsts], *given))[0])
+                after = [_kept(g, holds, rank, x, y) for x, y in zip(after, given)]
+            made.outputs = packed(after)
         return made
 
     goes_on = part("goes_on", cond_jaxpr, args[:cond_nconsts])
     body = part("body", body_jaxpr, args[cond_nconsts:start])
     result = g.t.while_loop(goes_on, body, packed(state))
     return g.unpacked(result, len(outs))
+
+
+def _kept(g: JaxBuilder, holds: Value, rank: int, new: Value, old: Value) -> Value:
+    for axis in range(rank, len(old.shape or ())):
+        holds = g.t.expand_dims(holds, axis=axis)
+    return g.t.where(holds, new, old)
 
 
 @control_rules("scan")
@@ -157,7 +194,6 @@ def scan(
     num_carry: int,
     length: int | str,
     reverse: bool,
-    **_: object,
 ) -> Any:
     outs, given = list(g.out), list(g.given)
     consts = args[:num_consts]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..._core.errors import NotSupportedError
 from ...graph import Value
 from ..rules import Rules
 from .builder import JaxBuilder, Number, Operand
@@ -10,36 +11,59 @@ from .builder import JaxBuilder, Number, Operand
 elementwise = Rules()
 
 
-elementwise.add_named("jax", "{}", lambda op: lambda g, *xs, **_: g.named(op.name)(*xs))
+elementwise.add_named("jax", "{}", lambda op: lambda g, *xs: g.named(op.name)(*xs))
 
 
-for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
+_SPECIAL = {
+    "lgamma": "lgamma", "digamma": "digamma", "polygamma": "polygamma", "zeta": "zeta",
+    "regularized_incomplete_beta": "regularized_incomplete_beta",
+    "igamma": "lower_incomplete_gamma", "igammac": "upper_incomplete_gamma",
+    "population_count": "count_of_bits", "clz": "leading_zeros",
+}  # fmt: skip
 
-    def _add_special(name: str) -> None:
-        @elementwise(name)
-        def special(g: JaxBuilder, *args: Value | Number, **_: object) -> Value:
-            arrays = [g.array(x, g.out[0].dtype) for x in args]
-            return getattr(g.s, name)(*arrays)  # type: ignore[no-any-return]
 
-    _add_special(_special)
+@elementwise(*_SPECIAL)
+def special(g: JaxBuilder, *args: Value | Number) -> Value:
+    arrays = [g.array(x, g.out[0].dtype) for x in args]
+    return getattr(g.s, _SPECIAL[g.source])(*arrays)  # type: ignore[no-any-return]
+
+
+@elementwise("bessel_i0e", "bessel_i1e")
+def bessel(g: JaxBuilder, x: Value | Number) -> Value:
+    return g.s.bessel_i(g.array(x, g.out[0].dtype), order=int(g.source[-2]))
 
 
 @elementwise("div")
-def div(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
+def div(g: JaxBuilder, x: Value | Number, y: Value | Number) -> Value:
     """Integers are divided towards zero."""
-    return g.t.truncate_divide(x, y) if "int" in g.out[0].dtype else g.t.divide(x, y)
+    if "int" not in g.out[0].dtype:
+        return g.t.divide(x, y)
+    return g.t.truncate_divide(x, y) if _is_safe(y) else g.s.divided_whole(x, y)
+
+
+def _is_safe(divisor: Value | Number) -> bool:
+    """Whether no integer can fail to be divided by it."""
+    return not isinstance(divisor, Value) and divisor not in (0, -1)
+
+
+@elementwise("rem")
+def rem(g: JaxBuilder, x: Value | Number, y: Value | Number) -> Value:
+    """The remainder has the sign of `x`."""
+    if "int" in g.out[0].dtype and not _is_safe(y):
+        return g.s.remainder_whole(x, y)
+    return g.t.fmod(x, y)
 
 
 @elementwise("round")
-def round_(g: JaxBuilder, x: Value, *, rounding_method: int = 0, **_: object) -> Value:
+def round_(g: JaxBuilder, x: Value, *, rounding_method: int = 0) -> Value:
     """Halves go to the even number (1) or away from zero (0)."""
     if int(rounding_method) == 1:
         return g.t.round(x)
-    return g.t.multiply(g.t.sign(x), g.t.floor(g.t.add(g.t.abs(x), 0.5)))
+    return g.s.rounded_from_zero(x)
 
 
 @elementwise("integer_pow")
-def integer_pow(g: JaxBuilder, x: Value, *, y: int, **_: object) -> Value:
+def integer_pow(g: JaxBuilder, x: Value, *, y: int) -> Value:
     if y == 2:
         return g.t.square(x)
     if y == -1:
@@ -48,7 +72,7 @@ def integer_pow(g: JaxBuilder, x: Value, *, y: int, **_: object) -> Value:
 
 
 @elementwise("and", "or", "xor", "not")
-def logical(g: JaxBuilder, *args: Value | Number, **_: object) -> Value:
+def logical(g: JaxBuilder, *args: Value | Number) -> Value:
     word = g.source
     if g.out[0].dtype == "bool":
         return getattr(g.t, f"logical_{word}")(*args)  # type: ignore[no-any-return]
@@ -57,7 +81,7 @@ def logical(g: JaxBuilder, *args: Value | Number, **_: object) -> Value:
 
 
 @elementwise("shift_right_logical")
-def shift_right_logical(g: JaxBuilder, x: Value, y: Value | Number, **_: object) -> Value:
+def shift_right_logical(g: JaxBuilder, x: Value, y: Value | Number) -> Value:
     """Zeros come in from the left: what the shift of an unsigned number does."""
     dtype = g.out[0].dtype
     if dtype.startswith("u"):
@@ -69,29 +93,29 @@ def shift_right_logical(g: JaxBuilder, x: Value, y: Value | Number, **_: object)
 
 
 @elementwise("lt_to", "le_to", "eq_to")
-def total_order(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
+def total_order(g: JaxBuilder, x: Value | Number, y: Value | Number) -> Value:
     """Comparisons in which nan is the largest number."""
     by = {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source]
     return g.s.compared_with_nan(x, y, by=by)
 
 
 @elementwise("complex")
-def complex_(g: JaxBuilder, real: Value | Number, imag: Value | Number, **_: object) -> Value:
+def complex_(g: JaxBuilder, real: Value | Number, imag: Value | Number) -> Value:
     return g.s.complex_of(real, imag)
 
 
 @elementwise("clamp")
-def clamp(
-    g: JaxBuilder, low: Value | Number, x: Value | Number, high: Value | Number, **_: object
-) -> Value:
+def clamp(g: JaxBuilder, low: Value | Number, x: Value | Number, high: Value | Number) -> Value:
     return g.t.clip(x, low, high)
 
 
 @elementwise("select_n")
-def select_n(g: JaxBuilder, which: Value, *cases: Value | Number, **_: object) -> Value:
+def select_n(g: JaxBuilder, which: Value, *cases: Value | Number) -> Value:
     """One case for each value of `which`, a bool or an index."""
     if len(cases) == 1:
         return cases[0] if isinstance(cases[0], Value) else g.array(cases[0], g.out[0].dtype)
+    if not any([isinstance(case, Value) for case in cases]):
+        cases = (g.array(cases[0], g.out[0].dtype), *cases[1:])  # which says the type
     if which.dtype == "bool":
         return g.t.where(which, cases[1], cases[0])
     result: Any = cases[-1]
@@ -100,10 +124,29 @@ def select_n(g: JaxBuilder, which: Value, *cases: Value | Number, **_: object) -
     return result  # type: ignore[no-any-return]
 
 
-@elementwise("copy", "copy_p", "reduce_precision", "optimization_barrier", "name", "pvary")
+_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
+
+
+@elementwise("reduce_precision")
+def reduce_precision(
+    g: JaxBuilder, x: Value | Number, *, exponent_bits: int, mantissa_bits: int
+) -> Value:
+    dtype = g.out[0].dtype
+    x = g.array(x, dtype)
+    if exponent_bits >= _BITS[dtype][0] and mantissa_bits >= _BITS[dtype][1]:
+        return x
+    if dtype == "float32" and exponent_bits == 8 and mantissa_bits > 0:
+        return g.s.with_fewer_bits(x, mantissa_bits)
+    raise NotSupportedError(
+        f"reduce_precision of {dtype} to {exponent_bits} bits of exponent and {mantissa_bits} of "
+        "fraction is not read: only the fraction of float32 can be shortened."
+    )
+
+
+@elementwise("copy", "copy_p", "optimization_barrier", "name", "pvary")
 @elementwise(
     "device_put", "layout_constraint", "sharding_constraint", "mesh_cast", "reshard", "preventcse"
 )
-def unchanged(g: JaxBuilder, *args: Operand, **_: object) -> Any:
+def unchanged(g: JaxBuilder, *args: Operand) -> Any:
     whole = [g.array(x, out.dtype) for x, out in zip(args, g.out)]
     return whole[0] if len(whole) == 1 else tuple(whole)

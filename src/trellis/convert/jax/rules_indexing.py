@@ -16,12 +16,11 @@ def _axes(axes: Sequence[Any]) -> tuple[int, ...]:
     return tuple([int(i) for i in axes])
 
 
-def _mode(mode: object) -> str:
-    """What happens outside of the array: "clip", "fill" (drop, when writing) or "promise"."""
+def _mode(mode: object, default: str) -> str:
+    """What happens outside of the array: "clip" or "fill" (drop, when writing). Where the source
+    promises that nothing is outside, XLA clips what it reads and drops what it writes."""
     text = str(mode).lower()
-    if "promise" in text:
-        return "promise"
-    return "clip" if "clip" in text else "fill"
+    return "clip" if "clip" in text else default if "promise" in text else "fill"
 
 
 @indexing_rules("gather")
@@ -34,7 +33,6 @@ def gather(
     slice_sizes: Sequence[int],
     mode: object,
     fill_value: float | None = None,
-    **_: object,
 ) -> Value:
     """Whole slices along one axis are a `take`; everything else is XLA's gather."""
     numbers, sizes = dimension_numbers, _axes(slice_sizes)
@@ -49,10 +47,8 @@ def gather(
         rest = tuple([i for i in range(len(g.out[0].shape)) if i not in in_place])
         if is_whole and rest == offsets:
             places = g.t.squeeze(indices, axis=n_batch)
-            if _mode(mode) == "promise":
-                return g.t.take(x, places, axis=axis)
             return g.s.take_within(
-                x, places, axis=axis, outside=_mode(mode), fill=_fill(fill_value)
+                x, places, axis=axis, outside=_mode(mode, "clip"), fill=_fill(fill_value)
             )
     return g.s.gather_slices(
         x, indices, sizes,
@@ -61,7 +57,7 @@ def gather(
         start_axes=starts,
         batch_axes=batching,
         index_batch_axes=_axes(numbers.start_indices_batching_dims),
-        outside=_mode(mode), fill=_fill(fill_value),
+        outside=_mode(mode, "clip"), fill=_fill(fill_value),
     )  # fmt: skip
 
 
@@ -79,7 +75,6 @@ def scatter(
     *,
     dimension_numbers: jax.lax.ScatterDimensionNumbers,
     mode: object,
-    **_: object,
 ) -> Value:
     numbers = dimension_numbers
     word = g.source.replace("_", "-").partition("-")[2]
@@ -93,19 +88,17 @@ def scatter(
         start_axes=_axes(numbers.scatter_dims_to_operand_dims),
         batch_axes=_axes(numbers.operand_batching_dims),
         index_batch_axes=_axes(numbers.scatter_indices_batching_dims),
-        reduce=reduce, outside=_mode(mode),
+        reduce=reduce, outside=_mode(mode, "fill"),
     )  # fmt: skip
 
 
 @indexing_rules("dynamic_slice")
 def dynamic_slice(
-    g: JaxBuilder, x: Value, *starts: Value | Number, slice_sizes: Sequence[Any], **_: object
+    g: JaxBuilder, x: Value, *starts: Value | Number, slice_sizes: Sequence[Any]
 ) -> Value:
     return g.s.dynamic_slice(x, list(starts), g.shape(slice_sizes))
 
 
 @indexing_rules("dynamic_update_slice")
-def dynamic_update_slice(
-    g: JaxBuilder, x: Value, update: Value, *starts: Value | Number, **_: object
-) -> Value:
+def dynamic_update_slice(g: JaxBuilder, x: Value, update: Value, *starts: Value | Number) -> Value:
     return g.s.dynamic_update_slice(x, update, list(starts))

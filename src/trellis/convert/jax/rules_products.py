@@ -2,10 +2,12 @@
 
 import string
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import jax
 
+from ..._core.errors import NotSupportedError
 from ...graph import Value
 from ..rules import Rules
 from .builder import JaxBuilder
@@ -20,7 +22,6 @@ def dot_general(
     y: Value,
     *,
     dimension_numbers: Sequence[Any],
-    **_: object,
 ) -> Value:
     """A matrix product where it is one, else a tensordot or an einsum."""
     (x_axes, y_axes), (x_batch, y_batch) = [(tuple(a), tuple(b)) for a, b in dimension_numbers]
@@ -79,11 +80,14 @@ def conv_general_dilated(
     dimension_numbers: jax.lax.ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    **_: object,
 ) -> Value:
     """Axes are brought into one of Trellis' layouts; cutting (padding below zero) comes before."""
     kind = g.out[0].dtype
-    x, filters = g.cast(x, kind), g.cast(filters, kind)
+    if "int" in kind:
+        _refuse_wide_integers(x, filters)
+        x, filters = g.cast(x, "float32"), g.cast(filters, "float32")
+    else:
+        x, filters = g.cast(x, kind), g.cast(filters, kind)
     n = len(window_strides)
     x_spec, filter_spec, out_spec = dimension_numbers
     first, last = (0, 1, *range(2, n + 2)), (0, n + 1, *range(1, n + 1))
@@ -125,11 +129,24 @@ def conv_general_dilated(
         y = g.F.conv_general_dilated(
             x, filters, strides, around, dims=n, feature_group_count=groups, **options
         )
+    if "int" in kind:
+        y = g.t.astype(g.t.round(y), g.dtype(kind))
     if is_first or tuple(out_spec) == last:
         return y  # type: ignore[no-any-return]
     order = (out_spec[0], *out_spec[2:], out_spec[1])
     back = [order.index(i) for i in range(n + 2)]
     return _permuted(g, y, tuple(back))
+
+
+def _refuse_wide_integers(x: Value, filters: Value) -> None:
+    """Products of 8 bits are added in float32 without a loss while there are below 1024."""
+    sizes: Any = filters.shape
+    is_small = all(["int8" in str(y.dtype) for y in (x, filters)])
+    if not is_small or any([not isinstance(n, int) for n in sizes]) or prod(sizes) >= 1024:
+        raise NotSupportedError(
+            f"conv_general_dilated of {x.dtype} and {filters.dtype} with filters of {sizes} is not "
+            "read: integers of 8 bits are, with fewer than 1024 weights, or cast to float32."
+        )
 
 
 def _permuted(g: JaxBuilder, x: Value, axes: tuple[int, ...]) -> Value:
@@ -139,7 +156,7 @@ def _permuted(g: JaxBuilder, x: Value, axes: tuple[int, ...]) -> Value:
 
 
 @product_rules("cholesky")
-def cholesky(g: JaxBuilder, x: Value, *, symmetrize_input: bool = True, **_: object) -> Value:
+def cholesky(g: JaxBuilder, x: Value, *, symmetrize_input: bool = True) -> Value:
     if symmetrize_input:
         x = g.t.divide(g.t.add(x, g.t.conj(g.t.matrix_transpose(x))), 2.0)
     return g.linalg.cholesky(x)
@@ -156,7 +173,6 @@ def triangular_solve(
     transpose_a: bool,
     conjugate_a: bool,
     unit_diagonal: bool,
-    **_: object,
 ) -> Value:
     return g.s.triangular_solve(
         a, b, left_side=left_side, lower=lower, transpose=transpose_a, conjugate=conjugate_a,
@@ -165,22 +181,22 @@ def triangular_solve(
 
 
 @product_rules("lu")
-def lu(g: JaxBuilder, x: Value, **_: object) -> Any:
+def lu(g: JaxBuilder, x: Value) -> Any:
     return g.items(g.s.lu(x), 3)
 
 
 @product_rules("lu_pivots_to_permutation")
-def lu_pivots(g: JaxBuilder, pivots: Value, *, permutation_size: int, **_: object) -> Value:
+def lu_pivots(g: JaxBuilder, pivots: Value, *, permutation_size: int) -> Value:
     return g.s.pivots_to_permutation(pivots, permutation_size)
 
 
 @product_rules("qr")
-def qr(g: JaxBuilder, x: Value, *, full_matrices: bool, **_: object) -> Any:
+def qr(g: JaxBuilder, x: Value, *, full_matrices: bool) -> Any:
     return g.items(g.linalg.qr(x, mode="complete" if full_matrices else "reduced"), 2)
 
 
 @product_rules("svd")
-def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool, **_: object) -> Any:
+def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool) -> Any:
     """JAX gives the singular values first."""
     if not compute_uv:
         return (g.linalg.svdvals(x),)
@@ -189,7 +205,7 @@ def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool, **_: 
 
 
 @product_rules("eigh")
-def eigh(g: JaxBuilder, x: Value, *, lower: bool = True, **_: object) -> Any:
+def eigh(g: JaxBuilder, x: Value, *, lower: bool = True) -> Any:
     """JAX gives the vectors first; only one triangle of the matrix is read."""
     half = g.s.symmetric_from(x, lower=lower)
     values, vectors = g.items(g.linalg.eigh(half), 2)
@@ -197,9 +213,7 @@ def eigh(g: JaxBuilder, x: Value, *, lower: bool = True, **_: object) -> Any:
 
 
 @product_rules("fft")
-def fft(
-    g: JaxBuilder, x: Value, *, fft_type: object, fft_lengths: Sequence[int], **_: object
-) -> Value:
+def fft(g: JaxBuilder, x: Value, *, fft_type: object, fft_lengths: Sequence[int]) -> Value:
     name = str(getattr(fft_type, "name", fft_type)).lower().split(".")[-1]
     lengths = tuple(fft_lengths)
     axes = tuple(range(-len(lengths), 0))

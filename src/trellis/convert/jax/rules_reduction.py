@@ -12,7 +12,7 @@ reduction_rules = Rules()
 
 
 @reduction_rules("reduce_sum", "reduce_prod")
-def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
+def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int]) -> Value:
     """The data type stays, as it does for no small integer elsewhere."""
     if not axes:
         return x
@@ -24,9 +24,12 @@ def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> 
 
 
 @reduction_rules("reduce_max", "reduce_min", "reduce_and", "reduce_or")
-def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
+def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int]) -> Value:
     if not axes:
         return x
+    word = g.source[len("reduce_") :]
+    if x.dtype != "bool" and word in ("and", "or"):
+        return g.s.reduced_by_bits(x, axis=tuple(axes), by=word)
     if x.dtype == "bool":
         name = {"reduce_max": "any", "reduce_or": "any"}.get(g.source, "all")
     else:
@@ -35,22 +38,22 @@ def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> 
 
 
 @reduction_rules("reduce_xor")
-def reduce_xor(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
+def reduce_xor(g: JaxBuilder, x: Value, *, axes: Sequence[int]) -> Value:
     """Of truth values: whether an odd number of them holds."""
+    if x.dtype != "bool":
+        return g.s.reduced_by_bits(x, axis=tuple(axes), by="xor")
     counts = g.t.sum(g.t.astype(x, "int32"), axis=packed(axes), dtype="int32")
     return g.t.equal(g.t.bitwise_and(counts, 1), 1)
 
 
 @reduction_rules("argmax", "argmin")
-def argmax(
-    g: JaxBuilder, x: Value, *, axes: Sequence[int], index_dtype: object, **_: object
-) -> Value:
+def argmax(g: JaxBuilder, x: Value, *, axes: Sequence[int]) -> Value:
     found = getattr(g.t, g.source)(x, axis=axes[0])
     return g.t.astype(found, g.dtype(g.out[0].dtype))
 
 
 @reduction_rules("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
-def cumulative(g: JaxBuilder, x: Value, *, axis: int, reverse: bool, **_: object) -> Value:
+def cumulative(g: JaxBuilder, x: Value, *, axis: int, reverse: bool) -> Value:
     name = {"cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}.get(g.source)
     if reverse:
         x = g.described(g.t.flip(x, axis=axis), x.shape, x.dtype)
@@ -64,22 +67,39 @@ def cumulative(g: JaxBuilder, x: Value, *, axis: int, reverse: bool, **_: object
 
 
 @reduction_rules("sort")
-def sort(g: JaxBuilder, *xs: Value, dimension: int, num_keys: int, **_: object) -> Any:
-    """The first `num_keys` arrays decide about the order of all."""
-    if len(xs) == 1:
+def sort(g: JaxBuilder, *xs: Value, dimension: int, num_keys: int) -> Any:
+    """The first `num_keys` arrays decide about the order of all; complex numbers by their real
+    parts, then by the others."""
+    keys: list[Value] = []
+    for x in xs[:num_keys]:
+        is_complex = x.dtype is not None and x.dtype.startswith("complex")
+        keys += [g.t.real(x), g.t.imag(x)] if is_complex else [x]
+    if len(xs) == 1 and len(keys) == 1:
         return g.t.sort(xs[0], axis=dimension)
     order: Any = None
-    for key in xs[num_keys - 1 :: -1] if num_keys > 1 else xs[:1]:
+    for key in keys[::-1]:
         seen = key if order is None else g.t.take_along_axis(key, order, axis=dimension)
         step = g.t.argsort(seen, axis=dimension, stable=True)
         order = step if order is None else g.t.take_along_axis(order, step, axis=dimension)
     return tuple([g.t.take_along_axis(x, order, axis=dimension) for x in xs])
 
 
-@reduction_rules("top_k", "approx_top_k")
-def top_k(g: JaxBuilder, x: Value, *, k: int, axis: int | None = None, **_: object) -> Any:
-    pair = g.t.topk(x, k, axis=-1 if axis is None else axis)
-    values, indices = g.items(pair, 2)
+@reduction_rules("top_k")
+def top_k(g: JaxBuilder, x: Value, *, k: int, axis: int = -1) -> Any:
+    kind = g.dtype(g.out[1].dtype)
+    if "float" in g.out[0].dtype:
+        return g.items(g.s.top_of_all(x, k, axis=axis, dtype=kind), 2)
+    values, indices = g.items(g.t.topk(x, k, axis=axis), 2)
+    return values, g.t.astype(indices, kind)
+
+
+@reduction_rules("approx_top_k")
+def approx_top_k(
+    g: JaxBuilder, x: Value, *, k: int, reduction_dimension: int, is_max_k: bool
+) -> Any:
+    """On CPUs, where nothing is approximate."""
+    found = g.t.topk(x, k, axis=reduction_dimension, largest=is_max_k)
+    values, indices = g.items(found, 2)
     return values, g.t.astype(indices, g.dtype(g.out[1].dtype))
 
 
@@ -94,7 +114,6 @@ def reduce_window(
     padding: Sequence[Any],
     base_dilation: Sequence[int],
     window_dilation: Sequence[int],
-    **_: object,
 ) -> Value:
     """Maximum pooling where the first and the last axis are left alone; else any windows."""
     window, strides = tuple(window_dimensions), tuple(window_strides)
@@ -128,7 +147,6 @@ def select_and_scatter_add(
     window_strides: Sequence[int],
     padding: Sequence[Any],
     select_prim: object,
-    **_: object,
 ) -> Value:
     pads = tuple([tuple(pair) for pair in padding])
     by = "max" if str(select_prim).startswith("g") else "min"

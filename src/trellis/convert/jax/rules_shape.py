@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..._core.errors import NotSupportedError
 from ...graph import Value
 from ..rules import Rules
+from ..semantics.numbers import has_bitcast
 from .builder import JaxBuilder, Number, Operand, Spread
 
 shape_rules = Rules()
@@ -14,10 +16,9 @@ shape_rules = Rules()
 def broadcast_in_dim(
     g: JaxBuilder,
     x: Operand,
-    *_: object,
+    *,
     shape: Sequence[Any],
     broadcast_dimensions: Sequence[int],
-    **__: object,
 ) -> Any:
     """Stays a `Spread`: only axes of size 1 are written down, where they stand inside."""
     out, axes = tuple(shape), tuple(broadcast_dimensions)
@@ -42,7 +43,7 @@ def broadcast_in_dim(
 
 
 @shape_rules("reshape")
-def reshape(g: JaxBuilder, x: Operand, *_: object, new_sizes: Sequence[Any], **__: object) -> Any:
+def reshape(g: JaxBuilder, x: Operand, *, new_sizes: Sequence[Any]) -> Any:
     new = tuple(new_sizes)
     if isinstance(x, Spread):
         if not isinstance(x.small, Value):
@@ -65,7 +66,7 @@ def reshape(g: JaxBuilder, x: Operand, *_: object, new_sizes: Sequence[Any], **_
 
 
 @shape_rules("transpose")
-def transpose(g: JaxBuilder, x: Value, *, permutation: Sequence[int], **_: object) -> Value:
+def transpose(g: JaxBuilder, x: Value, *, permutation: Sequence[int]) -> Value:
     axes = tuple(permutation)
     rank = len(axes)
     if axes == tuple(range(rank)):
@@ -76,7 +77,7 @@ def transpose(g: JaxBuilder, x: Value, *, permutation: Sequence[int], **_: objec
 
 
 @shape_rules("squeeze")
-def squeeze(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> Value:
+def squeeze(g: JaxBuilder, x: Value, *, dimensions: Sequence[int]) -> Value:
     axes = tuple(dimensions)
     if not axes:
         return x
@@ -84,40 +85,44 @@ def squeeze(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) 
 
 
 @shape_rules("expand_dims")
-def expand_dims(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> Value:
+def expand_dims(g: JaxBuilder, x: Value, *, dimensions: Sequence[int]) -> Value:
     return g.reshape(x, g.out[0].shape)
 
 
 @shape_rules("concatenate")
-def concatenate(g: JaxBuilder, *xs: Value, dimension: int, **_: object) -> Value:
+def concatenate(g: JaxBuilder, *xs: Value, dimension: int) -> Value:
     return xs[0] if len(xs) == 1 else g.t.concat(list(xs), axis=dimension)
 
 
 @shape_rules("stack")
-def stack(g: JaxBuilder, *xs: Value, **attributes: object) -> Value:
-    axis = attributes.get("axis", attributes.get("dimension", 0))
+def stack(
+    g: JaxBuilder, *xs: Value, axis: int | None = None, dimension: int | None = None
+) -> Value:
+    axis = dimension if axis is None else axis
     return g.t.stack(list(xs), axis=axis)
 
 
 @shape_rules("unstack")
-def unstack(g: JaxBuilder, x: Value, **attributes: object) -> Any:
-    axis = attributes.get("axis", attributes.get("dimension", 0))
+def unstack(
+    g: JaxBuilder, x: Value, *, axis: int | None = None, dimension: int | None = None
+) -> Any:
+    axis = dimension if axis is None else axis
     return g.items(g.t.unstack(x, axis=axis), len(g.out))
 
 
 @shape_rules("tile")
-def tile(g: JaxBuilder, x: Value, *, reps: Sequence[int], **_: object) -> Value:
+def tile(g: JaxBuilder, x: Value, *, reps: Sequence[int]) -> Value:
     return g.t.tile(x, tuple(reps))
 
 
 @shape_rules("rev")
-def rev(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> Value:
+def rev(g: JaxBuilder, x: Value, *, dimensions: Sequence[int]) -> Value:
     axes = tuple(dimensions)
     return g.t.flip(x, axis=axes[0] if len(axes) == 1 else axes)
 
 
 @shape_rules("split")
-def split(g: JaxBuilder, x: Value, *, sizes: Sequence[int], axis: int, **_: object) -> Any:
+def split(g: JaxBuilder, x: Value, *, sizes: Sequence[int], axis: int) -> Any:
     return g.pieces(x, sizes, axis)
 
 
@@ -129,7 +134,6 @@ def slice_(
     start_indices: Sequence[Any],
     limit_indices: Sequence[Any],
     strides: Sequence[int] | None,
-    **_: object,
 ) -> Value:
     index: list[Any] = []
     steps = strides or (1,) * len(start_indices)
@@ -143,9 +147,7 @@ def slice_(
 
 
 @shape_rules("pad")
-def pad(
-    g: JaxBuilder, x: Value, value: Value | Number, *, padding_config: Sequence[Any], **_: object
-) -> Value:
+def pad(g: JaxBuilder, x: Value, value: Value | Number, *, padding_config: Sequence[Any]) -> Value:
     """Zeros, or another number, around an array and between its elements; below zero cuts."""
     config = tuple([tuple(c) for c in padding_config])
     if not any([any(c) for c in config]):
@@ -158,9 +160,7 @@ def pad(
 
 
 @shape_rules("iota")
-def iota(
-    g: JaxBuilder, *_: object, dtype: object, shape: Sequence[Any], dimension: int, **__: object
-) -> Any:
+def iota(g: JaxBuilder, *, shape: Sequence[Any], dimension: int) -> Any:
     kind = g.out[0].dtype
     size = shape[dimension]
     line = g.t.arange(g.size(size), dtype=g.dtype(kind), backend=g.to)
@@ -172,18 +172,18 @@ def iota(
 
 
 @shape_rules("dim_as_value")
-def dim_as_value(g: JaxBuilder, *, dim: int | str, **_: object) -> Any:
+def dim_as_value(g: JaxBuilder, *, dim: int | str) -> Any:
     """An open size as a number that one can compute with."""
     return g.t.asarray(g.size(dim), dtype=g.dtype(g.out[0].dtype), backend=g.to)
 
 
 @shape_rules("empty", "empty2", "zeros_like")
-def empty(g: JaxBuilder, *_: object, **__: object) -> Spread:
+def empty(g: JaxBuilder, *like: Operand, shape: Sequence[Any] = ()) -> Spread:
     return Spread(False if g.out[0].dtype == "bool" else 0, g.out[0].shape, g.out[0].dtype)
 
 
 @shape_rules("convert_element_type")
-def convert_element_type(g: JaxBuilder, x: Operand, *, new_dtype: object, **_: object) -> Any:
+def convert_element_type(g: JaxBuilder, x: Operand) -> Any:
     kind = g.out[0].dtype
     if isinstance(x, Spread):
         if not isinstance(x.small, Value):
@@ -197,7 +197,11 @@ def convert_element_type(g: JaxBuilder, x: Operand, *, new_dtype: object, **_: o
 
 
 @shape_rules("bitcast_convert_type")
-def bitcast_convert_type(g: JaxBuilder, x: Value, *, new_dtype: object, **_: object) -> Value:
+def bitcast_convert_type(g: JaxBuilder, x: Value) -> Value:
+    if not has_bitcast(g.given[0].dtype, g.out[0].dtype):
+        raise NotSupportedError(
+            f"bitcast_convert_type of {g.given[0].dtype} to {g.out[0].dtype} has no counterpart."
+        )
     return g.s.bitcast(x, g.out[0].dtype)
 
 

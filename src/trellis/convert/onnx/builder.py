@@ -9,7 +9,7 @@ import numpy as np
 from ..._core.errors import NotSupportedError
 from ...graph import Node, Value
 from ...graph.graph import values_in
-from ...graph.passes import is_random, on_numpy
+from ...graph.passes import has_functions, is_random, is_small, on_numpy
 from ...graph.program import call
 from ..target import TargetBuilder
 
@@ -157,7 +157,10 @@ class OnnxBuilder(TargetBuilder):
         known: dict[str, Any] = {}
         try:
             for node in new:
-                known[node.result.name] = call(on_numpy(node), {**self._used(node, known)})
+                used = self._used(node, known)
+                if has_functions(node) or not is_small(node, used):
+                    return results  # a loop may never end
+                known[node.result.name] = call(on_numpy(node), used)
         except Exception:
             return results  # the program will say what is wrong when it runs
         arrays = [known.get(x.name) if isinstance(x, Value) else None for x in results]

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from ..._core.errors import ArgumentError, ArgumentTypeError
-from .tensors import LARGEST, array_of, dtype_name
+from .tensors import array_of, check_shape, check_size, dtype_name, shape_of
 
 LARGEST_FILE = (1 << 31) - 1  # what the format itself allows
 DEEPEST = 16  # graphs inside graphs
@@ -61,6 +61,20 @@ def initial_arrays(model: onnx.ModelProto, folder: Path | None) -> dict[str, Any
     return arrays
 
 
+def external_size(model: onnx.ModelProto, folder: Path | None) -> int:
+    """The bytes of the files beside the model that its weights are in."""
+    places = {
+        entry.value
+        for tensor in model.graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+    if folder is None:
+        return 0
+    paths = [folder / place for place in places if "\0" not in place]
+    return sum([path.stat().st_size for path in paths if path.is_file()])
+
+
 def _parsed(data: bytes) -> onnx.ModelProto:
     if len(data) > LARGEST_FILE:
         raise ArgumentError(f"from_onnx() got {len(data)} bytes; the format ends at 2 GiB.")
@@ -76,6 +90,14 @@ def _checked(model: onnx.ModelProto) -> onnx.ModelProto:
     if not model.HasField("graph") or not model.graph.output:
         raise ArgumentError("from_onnx() got bytes that are not an ONNX model: there is no graph.")
     _check_depth(model.graph, 0)
+    for kind, given in (("inputs", model.graph.input), ("initializers", model.graph.initializer)):
+        names = [each.name for each in given]
+        if len(set(names)) < len(names):
+            raise ArgumentError(f"from_onnx() got a damaged model: two {kind} have one name.")
+    for info in model.graph.input:
+        if info.type.WhichOneof("value") == "tensor_type":
+            tensor = info.type.tensor_type
+            check_size(info.name, shape_of(tensor), dtype_name(tensor.elem_type))
     return model
 
 
@@ -121,8 +143,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None) -> Any:
     kind = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
     if dtype_name(tensor.data_type) == "str" or kind.itemsize * 8 != _bits(tensor.data_type):
         raise ArgumentError(f"from_onnx() cannot read external data of {name!r}: {kind.name}.")
-    if any([size < 0 for size in dims]) or math.prod(dims) > LARGEST:
-        raise ArgumentError(f"from_onnx() got {name!r} of the impossible shape {dims}.")
+    check_shape(repr(name), dims)
     try:
         offset = int(entries.get("offset", "0") or 0)
     except ValueError:

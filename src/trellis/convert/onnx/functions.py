@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import onnx
-from onnx import shape_inference
-from onnx.inliner import inline_local_functions, inline_selected_functions
+
+from ..._core.errors import ArgumentError
+from .child import child
 
 _OURS = "trellis.expanded"
 _MOST = 8  # how deep functions of functions go
+_DEEPEST, _MOST_NODES = 64, 1 << 18  # calls of functions of a file, and the nodes that they become
 
 
 def expanded(
@@ -17,26 +19,59 @@ def expanded(
     """The model with shapes inferred and all functions without a rule replaced by their bodies,
     those of the model itself too."""
     if model.functions:
-        model = inline_local_functions(model)
-    model = shape_inference.infer_shapes(model, data_prop=True)
+        _check_calls(model)
+        model = _apart(model, "inline")
+    model = _apart(model, "infer")
     keep = [(domain, op) for domain, _, op in [name.rpartition("::") for name in rules]]
     for _ in range(_MOST):
         if all([has_rule(node) for node in all_nodes(model.graph)]):
             return model
         changed = _with_bodies(model, has_rule)
         if model.functions:
-            model = inline_local_functions(model)
+            model = _apart(model, "inline")
         if not changed:
-            model = inline_selected_functions(
-                model, keep, exclude=True, inline_schema_functions=True
-            )
-        model = shape_inference.infer_shapes(model, data_prop=True)
+            model = _apart(model, "select", keep=keep)
+        model = _apart(model, "infer")
         if not changed:
             return model
     return model
 
 
-def all_nodes(graph: onnx.GraphProto) -> Iterable[onnx.NodeProto]:
+def _apart(model: onnx.ModelProto, step: str, **options: Any) -> onnx.ModelProto:
+    """A function of onnx in the child process: it is native code, and some files make it take all
+    memory."""
+    found = child.run("onnx", model.SerializeToString(), step=step, **options)
+    return onnx.ModelProto.FromString(found.tobytes())
+
+
+def _check_calls(model: onnx.ModelProto) -> None:
+    """Raise for functions that call themselves, and where their bodies in place of all calls would
+    be too many nodes: functions that call each other twice double with each one."""
+    bodies = {(f.domain, f.name, f.overload): f for f in model.functions}
+    sizes: dict[Any, int] = {}
+
+    def size(body: Any, above: tuple[Any, ...]) -> int:
+        count = 0
+        for node in all_nodes(body):
+            key = (node.domain, node.op_type, node.overload)
+            if key not in bodies:
+                count += 1
+                continue
+            if key in above or len(above) > _DEEPEST:
+                raise ArgumentError(
+                    f"the function {node.op_type!r} calls itself, or calls are more than "
+                    f"{_DEEPEST} deep"
+                )
+            if key not in sizes:
+                sizes[key] = size(bodies[key], (*above, key))
+            count += sizes[key]
+        return count
+
+    if size(model.graph, ()) > _MOST_NODES:
+        raise ArgumentError(f"its functions, written out, are more than {_MOST_NODES:,} nodes")
+
+
+def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterable[onnx.NodeProto]:
     """The nodes of a graph and of the graphs inside it."""
     for node in graph.node:
         yield node

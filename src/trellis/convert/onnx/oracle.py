@@ -7,56 +7,55 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..._core.errors import ConversionError
+from ..apart import INSTEAD
 from ..verify import distance, tolerance
+from .child import child
+from .files import external_size
 
 # onnxruntime's sigmoid, for one, is off by a tenth where its results are of size 1e-7.
 _TINY = 1e-5
 
 
 class Oracle:
-    """Runs the original model; `why` explains why it could not."""
+    """Runs the original model, in a child process; `why` explains why it could not."""
 
     def __init__(
-        self, source: str | Path | bytes | onnx.ModelProto, proto: onnx.ModelProto
+        self, source: str | Path | bytes | onnx.ModelProto, proto: onnx.ModelProto, folder: Any
     ) -> None:
         # A path, for external data in its folder; otherwise the bytes, before anything is changed.
         is_path = isinstance(source, (str, Path))
         self._source: Any = str(source) if is_path else proto.SerializeToString()
+        self._beside = external_size(proto, folder)
         self.why = ""
 
     def outputs(self, example: Mapping[str, Any]) -> list[Any] | None:
         """The outputs on the example, or None."""
-        for run in (_with_onnxruntime, _with_reference):
-            try:
-                found = run(self._source, example)
-            except Exception as error:
-                self.why = (str(error).strip().splitlines() or [repr(error)])[0]
-                continue
-            if found is not None:
-                return found
-        return None
+        try:
+            return self._run(example)  # type: ignore[no-any-return]
+        except (RuntimeError, TypeError) as error:
+            self.why = str(error).splitlines()[0]
+            return None
+        except ConversionError as error:
+            raise ConversionError(f"{error} {INSTEAD}") from None
 
     def optimized_outputs(self, example: Mapping[str, Any]) -> list[Any] | None:
         """The same by onnxruntime with all that it does to make a model faster: how far that is
         from the plain outputs tells how well the model is conditioned."""
         try:
-            return _with_onnxruntime(self._source, example, optimized=True)
-        except Exception:
+            return self._run(example, optimized=True)  # type: ignore[no-any-return]
+        except (RuntimeError, TypeError, ConversionError):
             return None
 
     def values(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Intermediate results by name, as many as there are."""
         try:
-            is_path = isinstance(self._source, str)
-            model = onnx.load(self._source) if is_path else onnx.load_from_string(self._source)
-            known = {info.name for info in model.graph.output}
-            names = [name for node in model.graph.node for name in node.output]
-            names = [name for name in names if name and name not in known]
-            model.graph.output.extend(map(onnx.helper.make_empty_tensor_value_info, names))
-            found = _with_onnxruntime(model.SerializeToString(), example)
-        except Exception:
+            return self._run(example, values=True)  # type: ignore[no-any-return]
+        except (RuntimeError, TypeError, ConversionError):
             return {}
-        return dict(zip(names, (found or [])[-len(names) :]))
+
+    def _run(self, example: Mapping[str, Any], **options: bool) -> Any:
+        return child.run("onnxruntime", self._source, dict(example), beside=self._beside, **options)
 
 
 def excused(
@@ -82,30 +81,3 @@ def excused(
             f"an output's scale when it optimizes, the converted model by {max(ours):.1e}"
         )
     return ""
-
-
-def _with_onnxruntime(
-    source: str | Path | bytes | onnx.ModelProto,
-    example: Mapping[str, Any],
-    optimized: bool = False,
-) -> list[Any] | None:
-    try:
-        import onnxruntime  # type: ignore[import-untyped]
-    except ImportError:
-        return None
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = (
-        levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
-    )
-    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, dict(example)))
-
-
-def _with_reference(
-    source: str | Path | bytes | onnx.ModelProto, example: Mapping[str, Any]
-) -> list[Any]:
-    from onnx.reference import ReferenceEvaluator
-
-    return list(ReferenceEvaluator(source).run(None, dict(example)))

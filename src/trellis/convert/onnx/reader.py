@@ -1,5 +1,6 @@
 """From an ONNX model to the graph: names are looked up, rules are called, constants fold."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from ..module import ConvertedModule, native
 from ..reading import Reading
 from ..rules import refuse_missing
 from ..target import packed
+from ..trust import errors_of
 from . import (  # noqa: F401 - each file fills the table
     rules_activation,
     rules_control,
@@ -45,6 +47,7 @@ from .examples import examples_for, fixed_sizes
 from .files import initial_arrays, loaded
 from .functions import all_nodes, expanded
 from .oracle import Oracle, excused
+from .schemas import check_attributes
 from .scope import Branch, Scope
 from .sizes import sizes_of
 from .table import SMALL, rules
@@ -57,6 +60,7 @@ _WEIGHTED = frozenset(
     {"Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization", "InstanceNormalization"}
     | {"LayerNormalization", "GroupNormalization", "LSTM", "GRU", "RNN", "PRelu", "Add", "Mul"}
 )
+_DEEPEST = 32  # keys of a key path
 _FOLDED = 1 << 24  # bytes: larger constants are computed when the model runs
 
 
@@ -88,8 +92,21 @@ def from_onnx(
     array([[-1., -1.]], dtype=float32)
     """
     to = current_backend() if to is None else to
+    path = Path(model) if isinstance(model, (str, Path)) else None
+    with errors_of(path, "from_onnx()"):
+        return _converted(model, args, to, dynamic, train, verify)
+
+
+def _converted(
+    model: str | Path | bytes | onnx.ModelProto,
+    args: Sequence[Any] | Mapping[str, Any] | None,
+    to: str,
+    dynamic: Mapping[str, Mapping[int, str]] | None,
+    train: bool,
+    verify: bool,
+) -> ConvertedModule:
     proto, folder = loaded(model)
-    oracle = Oracle(model, proto) if verify else None
+    oracle = Oracle(model, proto, folder) if verify else None
     name = Path(model).stem if isinstance(model, (str, Path)) else proto.graph.name or "model"
     example = examples_for(proto, args)
     fixed_sizes(proto, example if args is not None else None, dynamic)
@@ -166,6 +183,8 @@ class _Reader:
         self.g, self.proto, self.arrays = g, proto, arrays
         self.inputs: dict[str, Value] = {}
         self.stored: dict[str, Any] = {}
+        self._inner: set[str] = set()  # what the chains of `stored` are below
+        self._again: Counter[str] = Counter()
         self.top = Scope()
         self.opsets = {entry.domain: entry.version for entry in proto.opset_import}
         self.kept, self.plain, self.weights = _kinds_of_use(proto.graph)
@@ -189,7 +208,6 @@ class _Reader:
                 )
             tensor = info.type.tensor_type
             shape, dtype = shape_of(tensor), dtype_name(tensor.elem_type)
-            check_size(info.name, shape)
             if dtype == "str":
                 raise NotSupportedError(f"from_onnx() reads numbers; {info.name!r} is of strings.")
             self.inputs[info.name] = self.g.input(info.name, shape, dtype)
@@ -214,9 +232,10 @@ class _Reader:
             if info.type.WhichOneof("value") == "tensor_type":
                 tensor = info.type.tensor_type
                 shape = shape_of(tensor)
-                check_size(info.name, shape)
-                if tensor.elem_type:
-                    scope.types[info.name] = (shape, dtype_name(tensor.elem_type))
+                dtype = dtype_name(tensor.elem_type) if tensor.elem_type else None
+                check_size(info.name, shape, dtype or "int8")
+                if dtype is not None:
+                    scope.types[info.name] = (shape, dtype)
 
     def initializer(self, name: str, array: np.ndarray) -> Value:
         """An initializer at its first use: a variable, a buffer or a constant."""
@@ -251,6 +270,7 @@ class _Reader:
             inputs = [scope.find(name) if name else None for name in node.input]
             while inputs and inputs[-1] is None:
                 inputs.pop()
+            check_attributes(node, self.opsets)
             attributes = {a.name: self._attribute(a, scope) for a in node.attribute}
             mark = g.mark()
             result = sizes_of(g, node.op_type, inputs, attributes)
@@ -313,13 +333,20 @@ class _Reader:
     def _chain(self, name: str) -> str:
         """A key path for an initializer: `.` and `/` part its keys."""
         keys = [key for key in name.replace(".", "/").replace("::", "/").split("/") if key]
-        chain = "/".join(keys) or "weight"
-        taken = list(self.stored)
-        while any(
-            [x == chain or x.startswith(f"{chain}/") or chain.startswith(f"{x}/") for x in taken]
-        ):
-            chain += "_"
+        keys[_DEEPEST:] = ["_".join(keys[_DEEPEST:])] if keys[_DEEPEST:] else []
+        base = chain = "/".join(keys) or "weight"
+        while not self._is_free(chain):
+            self._again[base] += 1
+            count = self._again[base]
+            chain = f"{base}_{count if count > 1 else ''}"
+        self._inner.update(_above(chain))
         return chain
+
+    def _is_free(self, chain: str) -> bool:
+        """Whether no other chain is the same, above it or below it."""
+        if chain in self.stored or chain in self._inner:
+            return False
+        return not any([each in self.stored for each in _above(chain)])
 
     def _refuse_small_types(self) -> None:
         """Types of a few bits that are left after folding run on NumPy only."""
@@ -363,6 +390,11 @@ def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str], set[str]]
         for i in settings.get(node.op_type, ()):
             plain.update(node.input[i : i + 1])
     return kept, plain, weights
+
+
+def _above(chain: str) -> list[str]:
+    keys = chain.split("/")
+    return ["/".join(keys[:n]) for n in range(1, len(keys))]
 
 
 def _is_known(g: OnnxBuilder, value: object) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.errors import NotSupportedError
 from ...graph import Function, Value
 from .builder import OnnxBuilder
 from .scope import Branch
@@ -32,6 +33,8 @@ def loop(
     body: Branch,
     outputs: int = 1,
 ) -> Any:
+    if count is None and condition is None:
+        raise NotSupportedError("a Loop without a count and a condition, which never ends")
     trips = None if count is None else g.ints(count)
     is_on = g.array(condition)
     collected = len(body.outputs) - 1 - len(carried)
@@ -139,8 +142,6 @@ def _batched_scan(
     g: OnnxBuilder, xs: Any, body: Branch, count: int, directions: Any, outputs: int
 ) -> Any:
     """Version 8: each of a batch is scanned by itself."""
-    from ..._core.errors import NotSupportedError
-
     lengths, *arrays = xs
     sizes = None if arrays[0].shape is None else arrays[0].shape[0]
     if lengths is not None or not isinstance(sizes, int):

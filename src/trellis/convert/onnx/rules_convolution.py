@@ -7,14 +7,14 @@ from ..._core.errors import ArgumentError
 from ...graph import Value
 from .builder import OnnxBuilder
 from .table import rules
-from .windows import Window
+from .windows import Window, groups
 
 
 @rules("Conv")
 def convolution(
     g: OnnxBuilder, x: Value, w: Value, b: Value | None = None, group: int = 1, **attributes: Any
 ) -> Value:
-    window = Window(**attributes)
+    window, group = Window(**attributes), groups(group)
     sizes = window.sizes(w)
     options = window.options(x, sizes)
     if len(sizes) <= 3 and min([n for pair in options["padding"] for n in pair]) >= 0:
@@ -69,7 +69,7 @@ def transposed(
             padding.append(pair)
     return g.s.transposed_convolution(
         x, w, b, strides=strides, padding=tuple(padding), dilations=dilations,
-        output_padding=extra, groups=group,
+        output_padding=extra, groups=groups(group),
     )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def deformed(
     window = Window(**attributes)
     options = window.options(x, window.sizes(w))
     return g.s.deformed_convolution(
-        x, w, offset, b, mask, groups=group, offset_groups=offset_group, **options
+        x, w, offset, b, mask, groups=groups(group), offset_groups=groups(offset_group), **options
     )
 
 

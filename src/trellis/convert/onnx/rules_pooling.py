@@ -11,7 +11,7 @@ from .windows import Window
 
 def _options(x: Value, attributes: dict[str, Any]) -> dict[str, Any]:
     window = Window(**attributes)
-    sizes = tuple(window.kernel_shape or ())
+    sizes = window.sizes(x)
     return {"window": sizes, **window.options(x, sizes)}
 
 

@@ -8,9 +8,12 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from ..._core.errors import ArgumentError, NotSupportedError
+from ..semantics.small_types import numpy_dtype
 
-# How many elements an array may have that a file declares without bringing its data.
+# How many bytes an array may have that a file declares without bringing its data.
 LARGEST = 1 << 31
+_MOST_AXES = 64  # of NumPy
+_IMPOSSIBLE = 1 << 58  # elements, of up to 16 bytes
 
 
 def dtype_name(elem_type: int) -> str:
@@ -34,8 +37,7 @@ def array_of(tensor: TensorProto) -> Any:
         raise ArgumentError(f"from_onnx() reads external data of initializers only, not of {name}.")
     kind = dtype_name(tensor.data_type)
     dims = tuple(tensor.dims)
-    if any([size < 0 for size in dims]) or math.prod(dims) > LARGEST:
-        raise ArgumentError(f"from_onnx() got {name} of the impossible shape {dims}.")
+    check_shape(name, dims, LARGEST)
     try:
         array = numpy_helper.to_array(tensor)
     except Exception as error:
@@ -62,15 +64,25 @@ def shape_of(info: onnx.TypeProto.Tensor) -> tuple[int | str | None, ...] | None
     return tuple(sizes)
 
 
-def check_size(name: str, shape: tuple[Any, ...] | None) -> None:
-    """Raise for a declared shape that is too large for memory."""
-    if shape is None or len(shape) > 64:
-        if shape is not None:
-            raise ArgumentError(f"from_onnx() got {name} with {len(shape)} axes.")
-        return
+def check_shape(name: str, shape: tuple[Any, ...], largest: int = _IMPOSSIBLE) -> None:
+    """Raise for a shape that no array can have, or one of more than `largest` elements."""
+    if len(shape) > _MOST_AXES:
+        raise ArgumentError(
+            f"from_onnx() got {name} with {len(shape)} axes; arrays have at most {_MOST_AXES}."
+        )
     known = [size for size in shape if isinstance(size, int)]
-    if 0 not in known and math.prod(known) > LARGEST:
+    if any([size < 0 for size in known]):
+        raise ArgumentError(f"from_onnx() got {name} of the impossible shape {shape}.")
+    # NumPy counts the elements as if no axis were empty.
+    if math.prod([max(size, 1) for size in known]) > largest:
         raise ArgumentError(f"from_onnx() got {name} of the shape {shape}, which is too large.")
+
+
+def check_size(name: str, shape: tuple[Any, ...] | None, dtype: str) -> None:
+    """Raise for a declared shape that is too large for memory."""
+    if shape is not None:
+        width = 1 if dtype == "str" else numpy_dtype(dtype).itemsize
+        check_shape(name, shape, LARGEST // width)
 
 
 def plain_attribute(attribute: onnx.AttributeProto) -> Any:

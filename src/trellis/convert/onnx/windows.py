@@ -6,6 +6,8 @@ from ..._core.errors import ArgumentError
 from ...functional._windows import same_padding
 from ...graph import Value
 
+_LARGEST = 1 << 31
+
 
 class Window(NamedTuple):
     """Their attributes, as in a file."""
@@ -19,7 +21,8 @@ class Window(NamedTuple):
     def sizes(self, w: Value) -> tuple[int, ...]:
         """The size of the filters `w` along their spatial axes."""
         if self.kernel_shape:
-            return tuple(self.kernel_shape)
+            dims = len(self.kernel_shape) if w.shape is None else len(w.shape) - 2
+            return _numbers("kernel_shape", self.kernel_shape, dims)
         sizes = (w.shape or ())[2:]
         if not sizes or not all([isinstance(n, int) for n in sizes]):
             raise ArgumentError("the size of the filters is not known before the model runs")
@@ -28,13 +31,15 @@ class Window(NamedTuple):
     def steps(self, dims: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Strides and dilations, one for each spatial axis."""
         ones = (1,) * dims
-        return tuple(self.strides or ones), tuple(self.dilations or ones)
+        strides = _numbers("strides", self.strides or ones, dims)
+        return strides, _numbers("dilations", self.dilations or ones, dims)
 
     def explicit(self, dims: int) -> list[tuple[int, int]]:
         """The padding that `pads` says: both ends of each spatial axis."""
         if not self.pads or self.auto_pad == "VALID":
             return [(0, 0)] * dims
-        return [(self.pads[i], self.pads[i + dims]) for i in range(dims)]
+        pads = _numbers("pads", self.pads, 2 * dims, lowest=-_LARGEST)
+        return [(pads[i], pads[i + dims]) for i in range(dims)]
 
     def options(self, x: Value, sizes: tuple[int, ...]) -> dict[str, Any]:
         """Strides, dilations and explicit padding for a window of those sizes over `x`."""
@@ -53,3 +58,19 @@ class Window(NamedTuple):
             if self.auto_pad == "SAME_LOWER":  # the odd element goes to the begin
                 padding = [(high, low) for low, high in padding]
         return {"strides": strides, "padding": tuple(padding), "dilations": dilations}
+
+
+def _numbers(name: str, given: Any, count: int, lowest: int = 1) -> tuple[int, ...]:
+    found = tuple(given)
+    if len(found) != count or not all([lowest <= n <= _LARGEST for n in found]):
+        raise ArgumentError(
+            f"{name}={found} where {count} numbers from {lowest} to {_LARGEST} are expected"
+        )
+    return found
+
+
+def groups(count: int) -> int:
+    """The number of groups of a convolution, which is at least 1."""
+    if not 1 <= count <= _LARGEST:
+        raise ArgumentError(f"group={count} where at least 1 is expected")
+    return count

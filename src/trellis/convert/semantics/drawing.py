@@ -36,3 +36,17 @@ def random_categories(x: Array, count: int, /, *, dtype: str, backend: str) -> A
     # The largest of logarithms with Gumbel noise is a draw.
     best = t.astype(t.expand_dims(x, 1), "float32") - t.log(-t.log(noise))
     return t.astype(t.argmax(best, axis=2), dtype)
+
+
+def random_places(weights: Array, count: int, /, *, replacement: bool) -> Any:
+    """So many places along the last axis, drawn by their weights."""
+    shape = tuple(weights.shape)
+    noise = random_uniform(
+        (*shape[:-1], count, shape[-1]) if replacement else shape, 1e-12, 1.0, dtype="float32",
+        backend=t.backend_of(weights),
+    )  # fmt: skip
+    logs = t.astype(t.log(weights), "float32")
+    # The largest of logarithms with Gumbel noise is a draw, the largest few are one of each.
+    if replacement:
+        return t.argmax(t.expand_dims(logs, axis=-2) - t.log(-t.log(noise)), axis=-1)
+    return t.topk(logs - t.log(-t.log(noise)), count, axis=-1)[1]

@@ -7,6 +7,7 @@ from typing import Any
 import trellis
 
 from ..._core.typing import Array
+from .numbers import limits_of
 
 
 def index(x: Array, indices: Sequence[Array | None], /) -> Any:
@@ -51,7 +52,8 @@ def reduced_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int,
     "mean" is known too."""
     names: dict[str, Any] = {"prod": "multiply", "amax": "max", "amin": "min"}
     how = names.get(reduce, "add")
-    neutral = {"add": 0, "multiply": 1, "max": float("-inf"), "min": float("inf")}[how]
+    low, high = limits_of(str(trellis.dtype(x)))
+    neutral = {"add": 0, "multiply": 1, "max": low, "min": high}[how]
     put = trellis.put_along_axis
     touched = trellis.not_equal(put(trellis.zeros_like(x), indices, 1, axis=axis), 0)
     start = x if include_self else trellis.where(touched, neutral, x)
@@ -62,7 +64,10 @@ def reduced_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int,
     if not include_self:
         ones = trellis.where(touched, 0, ones)
     counts = put(ones, indices, 1, axis=axis, reduce="add")
-    return trellis.divide(found, trellis.maximum(counts, 1))
+    counts = trellis.maximum(counts, 1)
+    if "int" in str(trellis.dtype(x)):
+        return trellis.floor_divide(found, counts)
+    return trellis.divide(found, counts)
 
 
 def with_masked(x: Array, mask: Array, values: Array, /) -> Any:

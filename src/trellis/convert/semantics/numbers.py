@@ -18,11 +18,49 @@ def complex_of(real: Array | float, imag: Array | float, /) -> Any:
     xp = xp_of_all(real, imag)
     array = real if hasattr(real, "dtype") else imag
     kind = xp.as_dtype("complex128" if "64" in name_of(array.dtype) else "complex64")
-    if not hasattr(real, "dtype"):
-        return real + xp.astype(imag, kind) * 1j
     if not hasattr(imag, "dtype"):
-        return xp.astype(real, kind) + 1j * imag
-    return xp.astype(real, kind) + xp.astype(imag, kind) * 1j
+        return xp.astype(real, kind) + complex(0.0, imag)
+    # A product of infinity with 1j has a real part of nan.
+    is_finite = xp.isfinite(imag)
+    turned = xp.astype(xp.where(is_finite, imag, 0.0), kind) * 1j
+    for number, is_it in _not_finite(xp, imag):
+        turned = xp.where(is_it, xp.full_like(turned, complex(0.0, number)), turned)
+    if not hasattr(real, "dtype"):
+        return turned + real
+    # torch multiplies the second term of a sum with 1 + 0j: it must be finite.
+    is_finite = xp.isfinite(real)
+    whole = turned + xp.astype(xp.where(is_finite, real, 0.0), kind)
+    whole = xp.where(is_finite, whole, xp.astype(real, kind) + turned)
+    for first, is_first in _not_finite(xp, real):
+        for second, is_second in _not_finite(xp, imag):
+            both = xp.full_like(whole, complex(first, second))
+            whole = xp.where(xp.logical_and(is_first, is_second), both, whole)
+    return whole
+
+
+def _not_finite(xp: Backend, x: Any) -> list[tuple[float, Any]]:
+    """The numbers that are not finite, each with where `x` is one."""
+    found = [(number, xp.equal(x, number)) for number in (float("inf"), float("-inf"))]
+    return [*found, (float("nan"), xp.isnan(x))]
+
+
+def floor_divided(x: Array, y: Array | float, /) -> Any:
+    """`x // y` of floats by way of their remainder: -1 for a negative number and infinity, nan for
+    infinity and a number.
+
+    >>> import numpy as np
+    >>> floor_divided(np.array([-1.0, 1.0]), np.array([np.inf, np.inf]))
+    array([-1.,  0.])
+    """
+    xp = xp_of_all(x, y)
+    found = xp.floor_divide(x, y)
+    apart = xp.logical_or(
+        xp.logical_and(xp.less(x, 0), xp.equal(y, float("inf"))),
+        xp.logical_and(xp.greater(x, 0), xp.equal(y, float("-inf"))),
+    )
+    found = xp.where(apart, xp.full_like(found, -1.0), found)
+    has_no_rest = xp.logical_and(xp.isinf(x), xp.not_equal(y, 0))
+    return xp.where(has_no_rest, xp.full_like(found, float("nan")), found)
 
 
 def compared_with_nan(x: Array, y: Array, /, *, by: str) -> Any:
@@ -94,10 +132,19 @@ def bitcast(x: Array, dtype: str, /) -> Any:
         return _float_of_bits(xp, xp.astype(x, xp.as_dtype("uint32"), copy=False))
     if have == "float32" and dtype in ("uint32", "int32"):
         return xp.astype(_bits_of_float(xp, x), xp.as_dtype(dtype), copy=False)
-    raise NotSupportedError(
-        f"The bits of {have} cannot be read as {dtype} here. Write the function without "
-        "bitcast_convert_type."
-    )
+    raise NotSupportedError(f"The bits of {have} cannot be read as {dtype} here.")
+
+
+def has_bitcast(have: str, dtype: str) -> bool:
+    """Whether `bitcast` knows the two types.
+
+    >>> has_bitcast("float32", "uint16")
+    False
+    """
+    is_width = have.lstrip("uint") == dtype.lstrip("uint") and "int" in have and "int" in dtype
+    words = ("uint32", "int32")
+    to_float = (dtype == "float32" and have in words) or (have == "float32" and dtype in words)
+    return have == dtype or is_width or to_float
 
 
 def _powers(xp: Backend, x: Array) -> Any:

@@ -82,5 +82,6 @@ def running_extreme(x: Array, /, *, axis: int, is_largest: bool) -> tuple[Any, A
     values = accumulate(x, axis=axis, by="max" if is_largest else "min")
     places = xp.arange(x.shape[axis], device=xp.device(x))
     places = along(xp, places, (axis,), len(x.shape))
-    standing = xp.where(x == values, places, xp.zeros_like(places))
+    stands = xp.logical_or(x == values, xp.logical_and(x != x, values != values))  # nan too
+    standing = xp.where(stands, places, xp.zeros_like(places))
     return values, accumulate(standing, axis=axis, by="max")

@@ -1,7 +1,7 @@
 """Functions of TensorFlow from their files."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ..._backends.tensorflow._private import SavedModel
 from ..._core.errors import ArgumentError
+from ..._core.files import check_regular
 from ..._core.printable import printable
+from ..apart import rehearse
 from ..rules import refuse_missing
 from ..trust import untrusted
 from .operations import has_rule
@@ -31,14 +33,19 @@ _FILLING_TABLES = {
 }  # fmt: skip
 
 
-def served_function(path: Path, trust: bool = False) -> Any:
+def served_function(
+    path: Path, trust: bool = False, example: Mapping[str, Any] | None = None
+) -> Any:
     """The signature of a SavedModel that is served; it keeps what it was loaded with.
 
     TensorFlow calls functions of the file while it loads it, and operations may write files. So
-    their names are read as data first; with `trust` TensorFlow loads the file without that.
+    their names are read as data first; with `trust` TensorFlow loads the file without that. With
+    an example, a child process loads and runs it before this one does.
     """
     if not trust:
         _check(path)
+        if example is not None:
+            rehearse("saved_model", "TensorFlow", path, dict(example))
     loaded = tf.saved_model.load(str(path))
     signature = loaded.signatures[_SERVED]
     signature.loaded = loaded
@@ -47,6 +54,9 @@ def served_function(path: Path, trust: bool = False) -> Any:
 
 def _check(path: Path) -> None:
     model = SavedModel()
+    for part in path.rglob("*"):
+        if not part.is_dir():
+            check_regular(part)
     try:
         model.ParseFromString((path / "saved_model.pb").read_bytes())
     except FileNotFoundError as error:

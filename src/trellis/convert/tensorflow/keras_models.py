@@ -1,6 +1,7 @@
 """Keras models on TensorFlow: the graph of their call, with the paths of their variables."""
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -8,13 +9,17 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import ArgumentError
-from .._private import statistics_of
+from ..._core.printable import printable
+from .._private import layers_of, statistics_of
 from ..finish import finish
 from ..module import ConvertedModule
 from .reader import parameter_names, read
 
 if TYPE_CHECKING:
     import keras
+
+# What TensorFlow takes for the name of a scope: the first, and those inside it.
+_FIRST, _INNER = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*", re.A), re.compile(r"[\w.\\/>-]*", re.A)
 
 
 def from_keras_on_tensorflow(
@@ -28,6 +33,7 @@ def from_keras_on_tensorflow(
     verify: bool,
 ) -> ConvertedModule:
     """A Keras model by the graph of its call; `inputs` are those that the model declares."""
+    _check_scopes(model)
     names = _names(model, example, inputs)
     axes = _open_axes(names, inputs) if dynamic is None else dict(dynamic)
     unknown = set(axes) - set(names)
@@ -47,6 +53,18 @@ def from_keras_on_tensorflow(
     )
     reading.source = "Keras"
     return finish(reading, to=to, with_verification=verify)
+
+
+def _check_scopes(model: "keras.Model") -> None:
+    """Raise for names that TensorFlow refuses. It would do so itself, but Keras then stays inside
+    the scope, and everything made afterwards carries the name."""
+    for layer in layers_of(model):
+        allowed = _FIRST if layer is model else _INNER
+        if not allowed.fullmatch(layer.name):
+            raise ArgumentError(
+                f"from_keras() got a layer called {printable(layer.name, 80)}, which TensorFlow "
+                "does not take for a scope name: letters, digits and _ . / > - only. Rename it."
+            )
 
 
 def _variable_names(model: "keras.Model") -> dict[int, tuple[str, bool]]:

@@ -1,6 +1,6 @@
 """The operations of a TensorFlow graph, one after the other, as calls of Trellis' functions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,20 +8,21 @@ import tensorflow as tf
 
 from ..._backends.tensorflow._private import functions_of
 from ...graph import Value
+from ..binding import call
 from ..rules import Rule, refuse_missing
+from .attributes import FunctionName, attributes_of, defaults_of, input_names
 from .builder import Resource, Result, TensorFlowBuilder
 from .rules_control import control_rules
 from .rules_elementwise import elementwise
 from .rules_layers import layer_rules
+from .rules_matrices import matrix_rules
 from .rules_shape import shape_rules
 from .rules_state import state_rules
 from .statics import static_rules
 
-_RULES = (elementwise, layer_rules, shape_rules, state_rules, control_rules)
+_RULES = (elementwise, layer_rules, matrix_rules, shape_rules, state_rules, control_rules)
 _ASSIGNMENTS = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 _SILENT = ("Placeholder", "Const", "NoOp", "Assert")
-# Attributes that say how TensorFlow runs an operation, not what it computes.
-_HIDDEN = ("config", "config_proto", "executor_type", "parallel_iterations", "use_cudnn_on_gpu")
 
 
 class Operations:
@@ -31,6 +32,8 @@ class Operations:
         self.g = TensorFlowBuilder(to, self.inline)
         self._graph_of = functions_of(graph)
         self.g.graph_of = self._graph_of
+        self._outer = graph
+        self.seen: dict[str, str] = {}  # of tensors of the graph itself: the names of values
 
     def inline(
         self, graph: tf.Graph, args: Sequence[Any], outputs: Sequence[Any] | None = None
@@ -59,10 +62,10 @@ class Operations:
             acts = op.op_def is not None and op.op_def.is_stateful and op.type not in _SILENT
             if (op.name in wanted and op.type not in ("Placeholder", "Const")) or acts:
                 yield op
-                for value in _attributes(op).values():
+                for value in attributes_of(op).values():
                     names = value if isinstance(value, list) else [value]
                     for name in names:
-                        if isinstance(name, _FunctionName):
+                        if isinstance(name, FunctionName):
                             yield from self._all(self._graph_of(name))
 
     def _add(self, op: tf.Operation, known: dict[str, Any]) -> None:
@@ -81,29 +84,51 @@ class Operations:
             if isinstance(x, Value) and x.shape is None:
                 x = g.described(x, about.shape, about.dtype)
             known[out.name] = x
+            if op.graph is self._outer and isinstance(x, Value):
+                self.seen[out.name] = x.name
+
+    def trace(self, inputs: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """What each operation gives when TensorFlow runs the graph, by the names of values; given
+        its inputs and, as arrays, the variables that it captures, by the names of tensors."""
+        v1 = tf.compat.v1
+        with tf.Graph().as_default() as graph:
+            handles = {name: tf.Variable(x).handle for name, x in variables.items()}
+            v1.import_graph_def(self._outer.as_graph_def(), input_map=handles, name="")
+            with v1.Session(graph=graph) as session:
+                session.run(v1.global_variables_initializer())
+                found = session.run(
+                    {value: name for name, value in self.seen.items()}, feed_dict=dict(inputs)
+                )
+        return dict(found)
 
     def _results(self, op: tf.Operation, args: list[Any]) -> Any:
-        g, attributes = self.g, _attributes(op)
+        g, attributes = self.g, attributes_of(op)
+        options: Any = {"names": input_names(op), "defaults": defaults_of(op)}
         is_static = bool(args) and all([isinstance(x, np.ndarray) for x in args])
         if is_static and sum([x.size for x in args]) <= 64:
             rule = static_rules.find(op.type)
-            made = rule(g, *args, **attributes) if rule is not None else None
+            made = None if rule is None else call(rule, g, args, attributes, **options)
             if made is not None:
                 return made
         if elementwise.find(op.type) is not None:
             args = g.elementwise(args) if not _passes(op, args) else args
-        elif op.type in _ARRAY_FIRST or (op.type in layer_rules and "Backprop" not in op.type):
+        elif _takes_array_first(op.type):
             args = [g.array(args[0]), *args[1:]]
         rule = _rule(op.type)
         assert rule is not None  # all of them were looked up before
-        return rule(g, *args, **attributes)
+        return call(rule, g, args, attributes, **options)
 
 
 _ARRAY_FIRST = {
     "Shape", "Rank", "Size", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Unpack", "SplitV",
     "StridedSlice", "Slice", "Pad", "PadV2", "MirrorPad", "ReverseV2", "Roll", "Cast", "Bitcast",
-    "MatrixDiagPartV3", "MatrixDiagPart", "MatrixDiagV3", "MatrixDiag", "Diag", "Where",
+    "Where", "ConjugateTranspose", "ReverseSequence",
 }  # fmt: skip
+
+
+def _takes_array_first(name: str) -> bool:
+    is_layer = name in layer_rules and "Backprop" not in name
+    return is_layer or name in matrix_rules or name in _ARRAY_FIRST
 
 
 def _passes(op: tf.Operation, args: list[Any]) -> bool:
@@ -137,28 +162,6 @@ def needed(graph: tf.Graph, outputs: Sequence[Any]) -> list[Any]:
             found.add(op.name)
             waiting += [x.op for x in op.inputs]
     return [op for op in every if op.name in found]
-
-
-class _FunctionName(str):
-    """The name of a function among the attributes of an operation."""
-
-
-def _attributes(op: tf.Operation) -> dict[str, Any]:
-    found = {}
-    for name in op.node_def.attr:
-        if name.startswith("_") or name in _HIDDEN or op.type == "Const":
-            continue
-        value = op.get_attr(name)
-        if isinstance(value, bytes):
-            value = value.decode()
-        elif isinstance(value, tf.DType):
-            value = value.name
-        elif type(value).__name__ == "NameAttrList":
-            value = _FunctionName(value.name)
-        elif isinstance(value, list) and value and type(value[0]).__name__ == "NameAttrList":
-            value = [_FunctionName(x.name) for x in value]
-        found[name] = value
-    return found
 
 
 def _where(op: tf.Operation) -> str:

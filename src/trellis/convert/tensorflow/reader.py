@@ -13,12 +13,59 @@ from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..finish import finish
 from ..inputs import Inputs, Path
+from ..left_open import (
+    Open,
+    any_order,
+    beyond_integers,
+    not_finite,
+    not_positive,
+    outside_unit,
+    rounding,
+    rows_with_nan,
+    singular_triangles,
+    special_matrices,
+    unsorted_edges,
+)
 from ..module import ConvertedModule
 from ..reading import Reading
+from ..trust import errors_of
 from .builder import Resource, TensorFlowBuilder
 from .files import served_function
 from .operations import Operations
+from .rules_layers import ANY_ORDER
 
+# At nan and infinity TensorFlow's own ways (eager, XLA, oneDNN) differ in these.
+_UNDEFINED = (
+    Open("the places of nan", ("ArgMax", "ArgMin", "TopK"), rows_with_nan),
+    Open("the order of what is taken", (ANY_ORDER,), any_order),
+    Open("places among nan", ("LowerBound", "UpperBound"), unsorted_edges),
+    Open(
+        "nan and infinity",
+        ("Softmax", "MaxPool", "Conv2D", "Conv3D", "DepthwiseConv", "CumulativeLogsumexp",
+         "TensorScatterMax", "TensorScatterMin", "UnsortedSegmentM", "BesselI",
+         "ResizeBilinear", "ResizeBicubic",  # neighbours of weight 0
+         "Relu",  # of nan: nan, but 0 where a graph fuses it with the product before it
+         "Complex",  # torch multiplies infinity with 0 when it adds complex numbers
+         "Erf"),  # of gelu: torch's own, which the formula is put together to, is nan at infinity
+        not_finite,
+    ),
+    Open("the results at and beyond 1", ("Erfinv",), outside_unit),
+    Open("integers beyond their type", ("Cast",), beyond_integers),
+    Open(
+        "the results for special matrices",
+        ("MatrixInverse", "MatrixDeterminant", "MatrixSolve",
+         "LogMatrixDeterminant", "Svd", "Qr", "SelfAdjointEig"),
+        special_matrices,
+    ),
+    Open("the results for singular triangles", ("MatrixTriangularSolve",), singular_triangles),
+    Open("the results for matrices without a factor", ("Cholesky",), not_positive),
+    # Special functions are as exact as their series next to zeros and poles.
+    Open(
+        "the last places next to zeros and poles",
+        ("Igamma", "Betainc", "Zeta", "Polygamma"),
+        rounding,
+    ),
+)  # fmt: skip
 Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key path, whether a buffer
 
 
@@ -53,7 +100,12 @@ def from_tensorflow(
     given = (tuple(args), dict(kwargs or {}))
     found: Any = fn
     if isinstance(fn, (str, os.PathLike)):
-        found = served_function(FilePath(fn), trust)
+        path = FilePath(fn)
+        with errors_of(path, "from_tensorflow()"):
+            found = served_function(path, trust, given[1] if verify else None)
+            return from_tensorflow(
+                found, args, kwargs=kwargs, to=to, dynamic=dynamic, verify=verify
+            )
     concrete = concrete_function(found, *given, dynamic or {})
     name = getattr(found, "__name__", None) or type(found).__name__
     name = "function" if name == "<lambda>" else name
@@ -135,6 +187,12 @@ def read(
         buffers=kept,
         example=example,
         outputs=(lambda: _run(concrete, inputs, example)) if runs else None,
+        run=(lambda given: _run(concrete, inputs, given)) if runs else None,
+        trace=(lambda given: _trace(operations, concrete, inputs, given)) if runs else None,
+        undefined=_UNDEFINED,
+        ordinary_only="LAPACK may never return from nan"
+        if {"Svd", "SelfAdjointEigV2"} & set(g.notes.operations)
+        else "",
         notes=g.notes,
     )
 
@@ -214,6 +272,24 @@ def _run(
     for variable, value in before:  # a comparison leaves the source as it was
         variable.assign(value)
     return _structure(concrete.structured_outputs, iter([x.numpy() for x in out]))
+
+
+def _trace(
+    operations: Operations,
+    concrete: tf.types.experimental.ConcreteFunction,
+    inputs: list[Any],
+    given: list[Any],
+) -> dict[str, Any]:
+    """What each operation of the function itself gives; those of inner functions are not seen."""
+    by_handle = {id(v.handle): v for v in concrete.graph.variables}
+    fed = {x.name: np.asarray(array) for x, array in zip(inputs, given)}
+    variables = {}
+    for outer, inner in concrete.graph.captures:
+        if outer.dtype == tf.resource:
+            variables[inner.name] = by_handle[id(outer)].numpy()
+        else:
+            fed[inner.name] = np.asarray(outer)
+    return operations.trace(fed, variables)
 
 
 def _structure(nest: object, flat: Iterator[Any]) -> Any:

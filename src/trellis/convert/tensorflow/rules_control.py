@@ -18,28 +18,27 @@ control_rules = Rules()
 
 
 @control_rules("PartitionedCall", "StatefulPartitionedCall")
-def call(g: TensorFlowBuilder, *args: Operand, f: str, **_: object) -> Any:
+def call(g: TensorFlowBuilder, *args: Operand, f: str) -> Any:
     return tuple(g.inline(g.graph_of(f), args))
 
 
 @control_rules("SymbolicGradient")
-def gradient(g: TensorFlowBuilder, *_: object, **__: object) -> Any:
+def gradient(g: TensorFlowBuilder, *args: Operand, f: str, Tout: object) -> Any:
     raise ConversionError("Gradients inside a TensorFlow graph are not read. Convert the forward "
                           "function and use trellis.value_and_grad.")  # fmt: skip
 
 
 @control_rules("If", "StatelessIf")
-def if_(g: TensorFlowBuilder, holds: Operand, *args: Operand, then_branch: str, else_branch: str,
-        **_: object) -> Any:  # fmt: skip
+def if_(
+    g: TensorFlowBuilder, holds: Operand, *args: Operand, then_branch: str, else_branch: str
+) -> Any:
     if not isinstance(holds, Value) and holds.dtype != object:
         return tuple(g.inline(g.graph_of(then_branch if holds.item() else else_branch), args))
     return _chosen(g, g.array(holds), _branch(g, then_branch, args), _branch(g, else_branch, args))
 
 
 @control_rules("Case", "StatelessCase")
-def case(
-    g: TensorFlowBuilder, index: Operand, *args: Operand, branches: Sequence[str], **_: object
-) -> Any:
+def case(g: TensorFlowBuilder, index: Operand, *args: Operand, branches: Sequence[str]) -> Any:
     """The branch of a number; the last one is used for all other numbers."""
     names = list(branches)
     number = g.array(index)
@@ -71,7 +70,7 @@ def _chosen(g: TensorFlowBuilder, holds: Value, first: Function, second: Functio
 
 
 @control_rules("While", "StatelessWhile")
-def while_(g: TensorFlowBuilder, *args: Operand, cond: str, body: str, **_: object) -> Any:
+def while_(g: TensorFlowBuilder, *args: Operand, cond: str, body: str) -> Any:
     """A loop that counts and reads and writes one row at each step is a scan."""
     graphs = g.graph_of(cond), g.graph_of(body)
     loop = CountedLoop.found_in(*graphs, args)
@@ -114,13 +113,13 @@ def _while_loop(
 
 
 @control_rules("TensorListFromTensor")
-def list_from_tensor(g: TensorFlowBuilder, x: Operand, *_: object, **__: object) -> TensorList:
+def list_from_tensor(g: TensorFlowBuilder, x: Operand, element_shape: Operand) -> TensorList:
     return TensorList(g.array(x))
 
 
 @control_rules("TensorListReserve", "EmptyTensorList")
 def reserve(
-    g: TensorFlowBuilder, shape: Operand, count: Operand, *, element_dtype: str, **_: object
+    g: TensorFlowBuilder, shape: Operand, count: Operand, *, element_dtype: str
 ) -> TensorList:
     sizes = np.asarray(shape) if not isinstance(shape, Value) else np.asarray(-1)
     known = None if sizes.ndim == 0 else tuple(sizes.tolist())
@@ -128,12 +127,14 @@ def reserve(
 
 
 @control_rules("TensorListStack")
-def stack(g: TensorFlowBuilder, xs: TensorList, *_: object, **__: object) -> Value:
+def stack(
+    g: TensorFlowBuilder, xs: TensorList, element_shape: Operand, *, element_dtype: str
+) -> Value:
     return xs.stacked(g)
 
 
 @control_rules("TensorListLength")
-def length(g: TensorFlowBuilder, xs: TensorList, **_: object) -> Any:
+def length(g: TensorFlowBuilder, xs: TensorList) -> Any:
     n = g.size(xs.rows, 0) if xs.rows is not None else xs.count
     made = np.empty((), object)
     made[()] = n
@@ -141,7 +142,14 @@ def length(g: TensorFlowBuilder, xs: TensorList, **_: object) -> Any:
 
 
 @control_rules("TensorListGetItem")
-def get_item(g: TensorFlowBuilder, xs: TensorList, i: Operand, *_: object, **__: object) -> Value:
+def get_item(
+    g: TensorFlowBuilder,
+    xs: TensorList,
+    i: Operand,
+    element_shape: Operand,
+    *,
+    element_dtype: str,
+) -> Value:
     if xs.row is not None:
         return xs.row
     if isinstance(i, Value):
@@ -150,9 +158,7 @@ def get_item(g: TensorFlowBuilder, xs: TensorList, i: Operand, *_: object, **__:
 
 
 @control_rules("TensorListSetItem")
-def set_item(
-    g: TensorFlowBuilder, xs: TensorList, i: Operand, value: Operand, **_: object
-) -> TensorList:
+def set_item(g: TensorFlowBuilder, xs: TensorList, i: Operand, value: Operand) -> TensorList:
     value = g.array(value)
     if xs.is_written_by_scan:
         return TensorList(None, row=value, is_written_by_scan=True)

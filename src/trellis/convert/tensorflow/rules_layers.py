@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.errors import NotSupportedError
 from ...graph import Value
 from ..rules import Rules
 from .builder import Operand, TensorFlowBuilder
@@ -13,24 +14,39 @@ layer_rules = Rules()
 
 
 @layer_rules("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
-def matmul(g: TensorFlowBuilder, x: Operand, y: Operand, **options: bool) -> Value:
-    """Adjoint matrices (`adj_x`) are conjugated too; real ones are not."""
-    x, y = g.array(x), g.array(y)
-    if options.get("transpose_a") or options.get("adj_x"):
-        x = _adjoint(g, x)
-    flipped = options.get("transpose_b") or options.get("adj_y")
-    if flipped and y.shape is not None and len(y.shape) == 2 and "complex" not in str(y.dtype):
+def matmul(
+    g: TensorFlowBuilder,
+    x: Operand,
+    y: Operand,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    Tout: str = "",
+) -> Value:
+    """Adjoint matrices (`adj_x`) are conjugated too, transposed ones are not. The result may be
+    wider than the operands."""
+    kind = g.out[0].dtype
+    x, y = g.cast(g.array(x), kind), g.cast(g.array(y), kind)
+    if transpose_a or adj_x:
+        x = adjoint_of(g, x) if adj_x else g.t.matrix_transpose(x)
+    is_plain = transpose_b or (adj_y and "complex" not in kind)
+    if is_plain and y.shape is not None and len(y.shape) == 2:
         return g.F.linear(x, y)
-    return g.t.matmul(x, _adjoint(g, y) if flipped else y)
+    if transpose_b or adj_y:
+        y = adjoint_of(g, y) if adj_y else g.t.matrix_transpose(y)
+    return g.t.matmul(x, y)
 
 
-def _adjoint(g: TensorFlowBuilder, x: Value) -> Value:
+def adjoint_of(g: TensorFlowBuilder, x: Value) -> Value:
+    """The conjugate transpose of matrices."""
     flipped = g.t.matrix_transpose(x)
     return g.t.conj(flipped) if "complex" in str(x.dtype) else flipped
 
 
 @layer_rules("Einsum")
-def einsum(g: TensorFlowBuilder, *xs: Operand, equation: str, **_: object) -> Value:
+def einsum(g: TensorFlowBuilder, *xs: Operand, equation: str) -> Value:
     arrays = [g.array(x) for x in xs]
     if "..." in equation:
         equation = _spelled(equation, [len(x.shape or ()) for x in arrays])
@@ -52,9 +68,7 @@ def _spelled(equation: str, ranks: list[int]) -> str:
 
 
 @layer_rules("BiasAdd", "BiasAddV1")
-def bias_add(
-    g: TensorFlowBuilder, x: Value, bias: Operand, *, data_format: str = "NHWC", **_: object
-) -> Value:
+def bias_add(g: TensorFlowBuilder, x: Value, bias: Operand, *, data_format: str = "NHWC") -> Value:
     bias = g.array(bias)
     rank = len(x.shape or ())
     if data_format.startswith("NC") and rank > 2:
@@ -67,13 +81,11 @@ class _Window:
 
     def __init__(
         self,
-        *,
         strides: Sequence[int],
         padding: str,
         data_format: str,
         dilations: Sequence[int] = (),
         explicit_paddings: Sequence[int] = (),
-        **_: object,
     ):
         self.data_format, self.is_first = data_format, data_format.startswith("NC")
         self.strides = self.spatial(strides)
@@ -89,10 +101,20 @@ class _Window:
 
 
 @layer_rules("Conv2D", "Conv3D")
-def conv(g: TensorFlowBuilder, x: Operand, filters: Operand, **attributes: Any) -> Value:
+def conv(
+    g: TensorFlowBuilder,
+    x: Operand,
+    filters: Operand,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    dilations: Sequence[int] = (),
+    explicit_paddings: Sequence[int] = (),
+) -> Value:
     x, filters = g.array(x), g.array(filters)
     n = len(filters.shape or ()) - 2
-    window = _Window(**attributes)
+    window = _Window(strides, padding, data_format, dilations, explicit_paddings)
     options = window.options
     x_shape: Any = x.shape
     filter_shape: Any = filters.shape
@@ -111,11 +133,21 @@ def conv(g: TensorFlowBuilder, x: Operand, filters: Operand, **attributes: Any) 
 
 
 @layer_rules("DepthwiseConv2dNative")
-def depthwise_conv(g: TensorFlowBuilder, x: Operand, filters: Operand, **attributes: Any) -> Value:
+def depthwise_conv(
+    g: TensorFlowBuilder,
+    x: Operand,
+    filters: Operand,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    dilations: Sequence[int] = (),
+    explicit_paddings: Sequence[int] = (),
+) -> Value:
     x, filters = g.array(x), g.array(filters)
     filter_shape: Any = filters.shape
     height, width, channels, times = filter_shape
-    window = _Window(**attributes)
+    window = _Window(strides, padding, data_format, dilations, explicit_paddings)
     options = window.options
     if times == 1:
         if window.is_first:
@@ -131,12 +163,21 @@ def depthwise_conv(g: TensorFlowBuilder, x: Operand, filters: Operand, **attribu
 
 @layer_rules("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def conv_transpose(
-    g: TensorFlowBuilder, size: Operand, filters: Operand, x: Operand, **attributes: Any
+    g: TensorFlowBuilder,
+    size: Operand,
+    filters: Operand,
+    x: Operand,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    dilations: Sequence[int] = (),
+    explicit_paddings: Sequence[int] = (),
 ) -> Value:
     """The gradient of a convolution: `size` is the shape that it was applied to."""
     x, filters = g.array(x), g.array(filters)
     n = len(filters.shape or ()) - 2
-    window = _Window(**attributes)
+    window = _Window(strides, padding, data_format, dilations, explicit_paddings)
     options = {"output_shape": window.spatial(g.ints(size)), **window.options}
     if window.is_first:
         options["data_format"] = window.data_format
@@ -145,9 +186,18 @@ def conv_transpose(
 
 
 @layer_rules("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D")
-def pool(g: TensorFlowBuilder, x: Value, *, ksize: Sequence[int], **attributes: Any) -> Value:
+def pool(
+    g: TensorFlowBuilder,
+    x: Value,
+    *,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    explicit_paddings: Sequence[int] = (),
+) -> Value:
     """Averages never count padding, in TensorFlow as here."""
-    window = _Window(**attributes)
+    window = _Window(strides, padding, data_format, (), explicit_paddings)
     options = {"data_format": window.data_format} if window.is_first else {}
     fn = getattr(g.F, f"{g.source[:3].lower()}_pool{len(ksize) - 2}d")
     return fn(  # type: ignore[no-any-return]
@@ -167,7 +217,6 @@ def batch_norm(
     epsilon: float,
     data_format: str = "NHWC",
     is_training: bool = True,
-    **_: object,
 ) -> Any:
     axis = 1 if data_format.startswith("NC") else -1
     scale, offset = g.array(scale), g.array(offset)
@@ -180,17 +229,33 @@ def batch_norm(
         y = g.items(g.F.batch_norm(x, mean, variance, **options), 1)[0]
         return (y, mean, variance, mean, variance, mean)[: len(g.out)]
     made = g.s.batch_normalized(x, scale, offset, epsilon=small, channel_axis=axis)
-    y, now, spread, unbiased = g.items(made, 4)
+    # TensorFlow has no derivatives of the statistics.
+    y, *rest = g.items(made, 4)
+    now, spread, unbiased = [g.t.stop_gradient(x) for x in rest]
     return (y, now, unbiased, now, spread, now)[: len(g.out)]
 
 
 @layer_rules("Softmax", "LogSoftmax")
-def softmax(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
+def softmax(g: TensorFlowBuilder, x: Value) -> Value:
     return g.F.softmax(x) if g.source == "Softmax" else g.F.log_softmax(x)
 
 
+@layer_rules("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+def cross_entropy(g: TensorFlowBuilder, x: Value, labels: Operand) -> Any:
+    """The loss, and its derivative by `x`."""
+    is_sparse = g.source.startswith("Sparse")
+    fn = g.s.sparse_softmax_cross_entropy if is_sparse else g.s.softmax_cross_entropy
+    return g.items(fn(x, g.array(labels)), 2)
+
+
+@layer_rules("AdjustContrastv2")
+def adjust_contrast(g: TensorFlowBuilder, x: Value, factor: Operand) -> Value:
+    mean = g.t.mean(x, axis=(-3, -2), keepdims=True)
+    return g.t.add(g.t.multiply(g.t.subtract(x, mean), g.array(factor)), mean)
+
+
 @layer_rules("L2Loss")
-def l2_loss(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
+def l2_loss(g: TensorFlowBuilder, x: Value) -> Value:
     return g.t.multiply(g.t.sum(g.t.square(x)), 0.5)
 
 
@@ -201,9 +266,7 @@ _REDUCTIONS = {
 
 
 @layer_rules(*_REDUCTIONS, "EuclideanNorm")
-def reduce(
-    g: TensorFlowBuilder, x: Operand, axes: Operand, *, keep_dims: bool = False, **_: object
-) -> Value:
+def reduce(g: TensorFlowBuilder, x: Operand, axes: Operand, *, keep_dims: bool = False) -> Value:
     x = g.array(x)
     found = g.ints(axes, "An axis")
     rank = len(x.shape or ())
@@ -226,17 +289,19 @@ def reduce(
 
 
 @layer_rules("ArgMax", "ArgMin")
-def argmax(g: TensorFlowBuilder, x: Value, axis: Operand, **_: object) -> Value:
+def argmax(g: TensorFlowBuilder, x: Value, axis: Operand, *, output_type: str = "int64") -> Value:
     fn = g.t.argmax if g.source == "ArgMax" else g.t.argmin
     return g.t.astype(fn(x, axis=g.axis(axis)), g.dtype(g.out[0].dtype))
 
 
 @layer_rules("Cumsum", "Cumprod", "CumulativeLogsumexp")
 def cumulative(
-    g: TensorFlowBuilder, x: Value, axis: Operand, *, exclusive: bool, reverse: bool, **_: object
+    g: TensorFlowBuilder, x: Value, axis: Operand, *, exclusive: bool, reverse: bool
 ) -> Value:
     along = g.axis(axis) % len(x.shape or ())
     if g.source == "CumulativeLogsumexp":
+        if exclusive:
+            raise NotSupportedError(f"{g.source}: exclusive=True is not read.")
         x = g.t.flip(x, axis=along) if reverse else x
         made = g.s.accumulate(x, axis=along, by="logsumexp")
         return g.t.flip(made, axis=along) if reverse else made
@@ -247,9 +312,16 @@ def cumulative(
     return getattr(g.t, f"cumulative_{word}")(x, axis=along, **options)  # type: ignore[no-any-return]
 
 
+ANY_ORDER = "TopKV2 in any order"
+
+
 @layer_rules("TopKV2", "TopK")
-def top_k(g: TensorFlowBuilder, x: Value, k: Operand | None = None, **attributes: object) -> Any:
-    count = g.axis(k) if k is not None else attributes["k"]
+def top_k(
+    g: TensorFlowBuilder, x: Value, k: Operand, *, sorted: bool = True, index_type: str = "int32"
+) -> Any:
+    if not sorted:
+        g.source = ANY_ORDER
+    count = k if isinstance(k, int) else g.axis(k)
     values, indices = g.items(g.t.topk(x, count), 2)
     return values, g.t.astype(indices, g.dtype(g.out[1].dtype))
 
@@ -262,7 +334,6 @@ def resize(
     *,
     align_corners: bool = False,
     half_pixel_centers: bool = False,
-    **_: object,
 ) -> Value:
     return g.s.resize_images(
         x, g.ints(size), method=g.source.removeprefix("Resize").lower(),
@@ -271,9 +342,7 @@ def resize(
 
 
 @layer_rules("SpaceToBatchND", "BatchToSpaceND")
-def space_to_batch(
-    g: TensorFlowBuilder, x: Value, block: Operand, edges: Operand, **_: object
-) -> Value:
+def space_to_batch(g: TensorFlowBuilder, x: Value, block: Operand, edges: Operand) -> Value:
     fn = g.s.space_to_batch if g.source == "SpaceToBatchND" else g.s.batch_to_space
     flat = g.ints(edges)
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
@@ -281,26 +350,10 @@ def space_to_batch(
 
 
 @layer_rules("DepthToSpace", "SpaceToDepth")
-def depth_to_space(g: TensorFlowBuilder, x: Value, *, block_size: int, **_: object) -> Value:
+def depth_to_space(
+    g: TensorFlowBuilder, x: Value, *, block_size: int, data_format: str = "NHWC"
+) -> Value:
+    if data_format not in ("NHWC", "NCHW"):
+        raise NotSupportedError(f"{g.source}: data_format={data_format!r} is not read.")
     fn = g.s.depth_to_space if g.source == "DepthToSpace" else g.s.space_to_depth
-    return fn(x, block_size, channel_last=True)
-
-
-@layer_rules("Cholesky", "MatrixInverse", "MatrixDeterminant")
-def linear_algebra(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
-    name = {"Cholesky": "cholesky", "MatrixInverse": "inv", "MatrixDeterminant": "det"}[g.source]
-    return getattr(g.linalg, name)(x)  # type: ignore[no-any-return]
-
-
-@layer_rules("MatrixSolve")
-def matrix_solve(
-    g: TensorFlowBuilder, a: Value, b: Value, *, adjoint: bool = False, **_: object
-) -> Value:
-    return g.linalg.solve(_adjoint(g, a) if adjoint else a, b)
-
-
-@layer_rules("MatrixTriangularSolve")
-def triangular_solve(
-    g: TensorFlowBuilder, a: Value, b: Value, *, lower: bool, adjoint: bool, **_: object
-) -> Value:
-    return g.s.triangular_solve(a, b, lower=lower, transpose=adjoint)
+    return fn(x, block_size, channel_last=data_format == "NHWC")

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.errors import NotSupportedError
 from ...graph import Value
 from ..rules import Rules
+from ..semantics.numbers import has_bitcast
 from .builder import Operand, TensorFlowBuilder
-from .statics import index_of
+from .statics import Masks, index_of
 
 shape_rules = Rules()
 
 
 @shape_rules("Shape")
-def shape(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
+def shape(g: TensorFlowBuilder, x: Value, *, out_type: str = "int32") -> Any:
     """Known while converting, but for dynamic axes."""
     sizes = [g.size(x, i) for i in range(len(x.shape or ()))]
     if all([isinstance(n, int) for n in sizes]):
@@ -25,13 +27,18 @@ def shape(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
     return made
 
 
+@shape_rules("ShapeN")
+def shapes(g: TensorFlowBuilder, *xs: Operand, out_type: str = "int32") -> Any:
+    return tuple([shape(g, g.array(x)) for x in xs])
+
+
 @shape_rules("Rank")
-def rank(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
+def rank(g: TensorFlowBuilder, x: Value) -> Any:
     return np.asarray(len(x.shape or ()), "int32")
 
 
 @shape_rules("Size")
-def size(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
+def size(g: TensorFlowBuilder, x: Value, *, out_type: str = "int32") -> Any:
     total: Any = 1
     for i in range(len(x.shape or ())):
         n = g.size(x, i)
@@ -42,11 +49,11 @@ def size(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
         )
     made = np.empty((), object)
     made[()] = total
-    return np.asarray(total, "int32") if isinstance(total, int) else made
+    return np.asarray(total, out_type) if isinstance(total, int) else made
 
 
 @shape_rules("Reshape")
-def reshape(g: TensorFlowBuilder, x: Value, new: Operand, **_: object) -> Value:
+def reshape(g: TensorFlowBuilder, x: Value, new: Operand) -> Value:
     sizes = g.ints(new)
     if sizes == x.shape:
         return x
@@ -54,9 +61,7 @@ def reshape(g: TensorFlowBuilder, x: Value, new: Operand, **_: object) -> Value:
 
 
 @shape_rules("Squeeze")
-def squeeze(
-    g: TensorFlowBuilder, x: Value, *, squeeze_dims: Sequence[int] = (), **_: object
-) -> Value:
+def squeeze(g: TensorFlowBuilder, x: Value, *, squeeze_dims: Sequence[int] = ()) -> Value:
     axes = tuple(squeeze_dims) or tuple([i for i, n in enumerate(x.shape or ()) if n == 1])
     if not axes:
         return x
@@ -64,12 +69,12 @@ def squeeze(
 
 
 @shape_rules("ExpandDims")
-def expand_dims(g: TensorFlowBuilder, x: Value, axis: Operand, **_: object) -> Value:
+def expand_dims(g: TensorFlowBuilder, x: Value, axis: Operand) -> Value:
     return g.t.expand_dims(x, axis=g.axis(axis))
 
 
 @shape_rules("Transpose")
-def transpose(g: TensorFlowBuilder, x: Value, axes: Operand, **_: object) -> Value:
+def transpose(g: TensorFlowBuilder, x: Value, axes: Operand) -> Value:
     order = g.ints(axes, "An order of axes")
     n = len(order)
     if order == tuple(range(n)):
@@ -79,24 +84,29 @@ def transpose(g: TensorFlowBuilder, x: Value, axes: Operand, **_: object) -> Val
     return g.t.permute_dims(x, order)
 
 
+@shape_rules("ConjugateTranspose")
+def conjugate_transpose(g: TensorFlowBuilder, x: Value, axes: Operand) -> Value:
+    return g.t.conj(transpose(g, x, axes))
+
+
 @shape_rules("ConcatV2")
-def concat(g: TensorFlowBuilder, *xs: Operand, **_: object) -> Value:
+def concat(g: TensorFlowBuilder, *xs: Operand) -> Value:
     arrays = [g.array(x) for x in xs[:-1]]
     return arrays[0] if len(arrays) == 1 else g.t.concat(arrays, axis=g.axis(xs[-1]))
 
 
 @shape_rules("Pack")
-def pack(g: TensorFlowBuilder, *xs: Operand, axis: int = 0, **_: object) -> Value:
+def pack(g: TensorFlowBuilder, *xs: Operand, axis: int = 0) -> Value:
     return g.t.stack([g.array(x) for x in xs], axis=axis)
 
 
 @shape_rules("Unpack")
-def unpack(g: TensorFlowBuilder, x: Value, *, num: int, axis: int = 0, **_: object) -> Any:
+def unpack(g: TensorFlowBuilder, x: Value, *, num: int, axis: int = 0) -> Any:
     return g.items(g.t.unstack(x, axis=axis), num)
 
 
 @shape_rules("Split")
-def split(g: TensorFlowBuilder, axis: Operand, x: Value, *, num_split: int, **_: object) -> Any:
+def split(g: TensorFlowBuilder, axis: Operand, x: Value, *, num_split: int) -> Any:
     along = g.axis(axis)
     n = (x.shape or ())[along]
     if not isinstance(n, int):
@@ -105,7 +115,7 @@ def split(g: TensorFlowBuilder, axis: Operand, x: Value, *, num_split: int, **_:
 
 
 @shape_rules("SplitV")
-def split_v(g: TensorFlowBuilder, x: Value, sizes: Operand, axis: Operand, **_: object) -> Any:
+def split_v(g: TensorFlowBuilder, x: Value, sizes: Operand, axis: Operand) -> Any:
     counts, along = list(g.ints(sizes)), g.axis(axis)
     if -1 in counts:
         rest = (x.shape or ())[along] - sum([n for n in counts if n != -1])  # type: ignore[operator]
@@ -115,10 +125,21 @@ def split_v(g: TensorFlowBuilder, x: Value, sizes: Operand, axis: Operand, **_: 
 
 @shape_rules("StridedSlice")
 def strided_slice(
-    g: TensorFlowBuilder, x: Value, begin: Operand, end: Operand, strides: Operand, **masks: int
+    g: TensorFlowBuilder,
+    x: Value,
+    begin: Operand,
+    end: Operand,
+    strides: Operand,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
 ) -> Value:
     bounds = [np.array(g.ints(a, "A slice"), object) for a in (begin, end, strides)]
-    index = index_of(*bounds, **masks)
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    index = index_of(bounds[0], bounds[1], bounds[2], masks)
     flipped = [
         i for i, s in enumerate(index)
         if isinstance(s, slice) and isinstance(s.step, int) and s.step < 0
@@ -132,7 +153,7 @@ def strided_slice(
 
 
 @shape_rules("Slice")
-def slice_(g: TensorFlowBuilder, x: Value, begin: Operand, size: Operand, **_: object) -> Value:
+def slice_(g: TensorFlowBuilder, x: Value, begin: Operand, size: Operand) -> Value:
     if isinstance(begin, Value):
         starts = [g.item(begin, i) for i in range(len(x.shape or ()))]
         counts = [(x.shape or ())[i] if n == -1 else n for i, n in enumerate(g.ints(size))]
@@ -149,12 +170,17 @@ def slice_(g: TensorFlowBuilder, x: Value, begin: Operand, size: Operand, **_: o
 
 @shape_rules("Pad", "PadV2", "MirrorPad")
 def pad(
-    g: TensorFlowBuilder, x: Value, widths: Operand, value: Operand | None = None, **attributes: str
+    g: TensorFlowBuilder,
+    x: Value,
+    widths: Operand,
+    value: Operand | None = None,
+    *,
+    mode: str = "",
 ) -> Value:
     flat = g.ints(widths, "A padding")
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
     if g.source == "MirrorPad":
-        if attributes["mode"] == "REFLECT":
+        if mode == "REFLECT":
             return g.t.pad(x, pairs, mode="reflect")
         return g.s.padded(x, (*flat[::2], *flat[1::2]), mode="symmetric")
     if value is None:
@@ -163,17 +189,17 @@ def pad(
 
 
 @shape_rules("Tile")
-def tile(g: TensorFlowBuilder, x: Operand, counts: Operand, **_: object) -> Value:
+def tile(g: TensorFlowBuilder, x: Operand, counts: Operand) -> Value:
     return g.t.tile(g.array(x), g.ints(counts))
 
 
 @shape_rules("BroadcastTo")
-def broadcast_to(g: TensorFlowBuilder, x: Operand, new: Operand, **_: object) -> Value:
+def broadcast_to(g: TensorFlowBuilder, x: Operand, new: Operand) -> Value:
     return g.t.broadcast_to(g.array(x), g.ints(new))
 
 
 @shape_rules("Fill")
-def fill(g: TensorFlowBuilder, new: Operand, value: Operand, **_: object) -> Value:
+def fill(g: TensorFlowBuilder, new: Operand, value: Operand) -> Value:
     sizes = g.ints(new)
     if isinstance(value, Value):
         return g.t.broadcast_to(value, sizes)
@@ -181,49 +207,45 @@ def fill(g: TensorFlowBuilder, new: Operand, value: Operand, **_: object) -> Val
 
 
 @shape_rules("Range")
-def range_(
-    g: TensorFlowBuilder, start: Operand, stop: Operand, step: Operand, **_: object
-) -> Value:
+def range_(g: TensorFlowBuilder, start: Operand, stop: Operand, step: Operand) -> Value:
     ends = [g.ints(x, "A range")[0] for x in (start, stop, step)]
     return g.t.arange(*ends, dtype=g.dtype(g.out[0].dtype), backend=g.to)
 
 
 @shape_rules("LinSpace")
-def linspace(
-    g: TensorFlowBuilder, start: Operand, stop: Operand, num: Operand, **_: object
-) -> Value:
+def linspace(g: TensorFlowBuilder, start: Operand, stop: Operand, num: Operand) -> Value:
     ends = [float(np.asarray(x).item()) for x in (start, stop)]
     return g.t.linspace(*ends, g.axis(num), dtype=g.out[0].dtype, backend=g.to)
 
 
 @shape_rules("ReverseV2")
-def reverse(g: TensorFlowBuilder, x: Value, axes: Operand, **_: object) -> Value:
+def reverse(g: TensorFlowBuilder, x: Value, axes: Operand) -> Value:
     found = g.ints(axes)
     return g.t.flip(x, axis=found[0] if len(found) == 1 else found)
 
 
 @shape_rules("Roll")
-def roll(g: TensorFlowBuilder, x: Value, shift: Operand, axis: Operand, **_: object) -> Value:
+def roll(g: TensorFlowBuilder, x: Value, shift: Operand, axis: Operand) -> Value:
     shifts, axes = g.ints(shift), g.ints(axis)
     return g.t.roll(x, shifts, axis=axes)
 
 
 @shape_rules("Cast")
-def cast(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
-    kind = g.out[0].dtype
+def cast(g: TensorFlowBuilder, x: Value, *, DstT: str) -> Value:
+    kind = DstT
     g.notes.casts[f"{x.dtype} to {kind}"] += x.dtype != kind
     return g.cast(x, kind)
 
 
 @shape_rules("Bitcast")
-def bitcast(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
-    return g.s.bitcast(x, g.out[0].dtype)
+def bitcast(g: TensorFlowBuilder, x: Value, *, type: str) -> Value:
+    if not has_bitcast(x.dtype or "", type):
+        raise NotSupportedError(f"Bitcast of {x.dtype} to {type} has no counterpart.")
+    return g.s.bitcast(x, type)
 
 
 @shape_rules("MatrixBandPart")
-def band_part(
-    g: TensorFlowBuilder, x: Operand, lower: Operand, upper: Operand, **_: object
-) -> Value:
+def band_part(g: TensorFlowBuilder, x: Operand, lower: Operand, upper: Operand) -> Value:
     below, above = g.axis(lower), g.axis(upper)
     x = g.array(x)
     if below >= 0:
@@ -231,23 +253,9 @@ def band_part(
     return g.t.tril(x, k=above) if above >= 0 else x
 
 
-@shape_rules("MatrixDiagPartV3", "MatrixDiagPart")
-def diagonal(g: TensorFlowBuilder, x: Value, *rest: Operand, **_: object) -> Value:
-    offset = g.axis(rest[0]) if rest else 0
-    return g.linalg.diagonal(x, offset=offset)
-
-
-@shape_rules("MatrixDiagV3", "MatrixDiag", "Diag")
-def matrix_diag(g: TensorFlowBuilder, x: Value, *rest: Operand, **_: object) -> Value:
-    """The vector on the diagonal of a square matrix."""
-    n = (x.shape or ())[-1]
-    eye = g.t.eye(n, dtype=g.dtype(g.out[0].dtype), backend=g.to)
-    return g.t.multiply(eye, g.t.expand_dims(x, axis=-1))
-
-
 @shape_rules("GatherV2", "Gather")
 def gather(g: TensorFlowBuilder, x: Operand, indices: Operand, axis: Operand | None = None, *,
-           batch_dims: int = 0, **_: object) -> Value:  # fmt: skip
+           batch_dims: int = 0) -> Value:  # fmt: skip
     along = 0 if axis is None else g.axis(axis)
     x, indices = g.array(x), g.array(indices)
     if batch_dims == 0:
@@ -256,48 +264,79 @@ def gather(g: TensorFlowBuilder, x: Operand, indices: Operand, axis: Operand | N
 
 
 @shape_rules("GatherNd")
-def gather_nd(g: TensorFlowBuilder, x: Operand, indices: Operand, **_: object) -> Value:
+def gather_nd(g: TensorFlowBuilder, x: Operand, indices: Operand) -> Value:
     return g.s.gathered_points(g.array(x), g.array(indices))
 
 
 @shape_rules("ScatterNd")
-def scatter_nd(
-    g: TensorFlowBuilder, indices: Operand, updates: Operand, new: Operand, **_: object
-) -> Value:
+def scatter_nd(g: TensorFlowBuilder, indices: Operand, updates: Operand, new: Operand) -> Value:
     zeros = g.full(g.ints(new), 0, g.out[0].dtype)
     return g.s.scattered_points(zeros, g.array(indices), g.array(updates), reduce="add")
 
 
 @shape_rules("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
-def tensor_scatter(
-    g: TensorFlowBuilder, x: Operand, indices: Operand, updates: Operand, **_: object
-) -> Value:
+@shape_rules("TensorScatterSub")
+def tensor_scatter(g: TensorFlowBuilder, x: Operand, indices: Operand, updates: Operand) -> Value:
     word = g.source.removeprefix("TensorScatter").lower()
-    reduce = "set" if word == "update" else word
-    return g.s.scattered_points(g.array(x), g.array(indices), g.array(updates), reduce=reduce)
+    reduce = {"update": "set", "sub": "add"}.get(word, word)
+    changes = g.t.negative(g.array(updates)) if word == "sub" else g.array(updates)
+    return g.s.scattered_points(g.array(x), g.array(indices), changes, reduce=reduce)
 
 
 @shape_rules("OneHot")
 def one_hot(g: TensorFlowBuilder, indices: Operand, depth: Operand, on: Operand, off: Operand, *,
-            axis: int = -1, **_: object) -> Value:  # fmt: skip
+            axis: int = -1) -> Value:  # fmt: skip
     kind, high, low = g.out[0].dtype, np.asarray(on).item(), np.asarray(off).item()
-    made = g.t.one_hot(g.array(indices), g.axis(depth), dtype=g.dtype(kind), axis=axis)
-    if (high, low) == (1, 0):
-        return made
-    return g.t.add(g.t.multiply(made, high - low), low)
+    count, places = g.axis(depth), g.array(indices)
+    if (high, low) == (1, 0) and kind != "bool":
+        return g.t.one_hot(places, count, dtype=g.dtype(kind), axis=axis)
+    chosen = g.t.one_hot(places, count, dtype="bool", axis=axis)
+    return g.t.where(chosen, g.full((), high, kind), low)
 
 
 @shape_rules("InvertPermutation")
-def invert_permutation(g: TensorFlowBuilder, x: Operand, **_: object) -> Any:
+def invert_permutation(g: TensorFlowBuilder, x: Operand) -> Any:
     return np.argsort(np.asarray(g.ints(x))).astype("int32")
 
 
 @shape_rules("BroadcastArgs")
-def broadcast_args(g: TensorFlowBuilder, a: Operand, b: Operand, **_: object) -> Any:
+def broadcast_args(g: TensorFlowBuilder, a: Operand, b: Operand) -> Any:
     return np.asarray(np.broadcast_shapes(g.ints(a), g.ints(b)), "int32")
 
 
 @shape_rules("Where")
-def where(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
+def where(g: TensorFlowBuilder, x: Value) -> Value:
     places = g.items(g.t.nonzero(x), len(x.shape or ()))
     return g.t.stack(list(places), axis=-1)
+
+
+@shape_rules("ReverseSequence")
+def reverse_sequence(
+    g: TensorFlowBuilder, x: Value, lengths: Operand, *, seq_dim: int, batch_dim: int = 0
+) -> Value:
+    return g.s.reversed_sequences(x, g.array(lengths), axis=seq_dim, batch_axis=batch_dim)
+
+
+_SEGMENTS = [f"UnsortedSegment{name}" for name in ("Sum", "Prod", "Max", "Min")]
+
+
+@shape_rules(*_SEGMENTS)
+def segments(g: TensorFlowBuilder, x: Operand, ids: Operand, count: Operand) -> Value:
+    by = g.source.removeprefix("UnsortedSegment").lower()
+    return g.s.segments_joined(g.array(x), g.array(ids), g.axis(count), by=by)
+
+
+@shape_rules("Unique", "UniqueWithCounts")
+def unique(g: TensorFlowBuilder, x: Operand, *, out_idx: str = "int32") -> Any:
+    """In the order in which they come."""
+    found = g.s.unique(g.array(x), in_order=False, dtype=g.dtype(out_idx))
+    values, _, inverse, counts = g.items(found, 4)
+    return (values, inverse, counts)[: len(g.out)]
+
+
+@shape_rules("LowerBound", "UpperBound")
+def bounds(
+    g: TensorFlowBuilder, rows: Operand, values: Operand, *, out_type: str = "int32"
+) -> Value:
+    side = "left" if g.source == "LowerBound" else "right"
+    return g.s.places_in_order(g.array(rows), g.array(values), side=side, dtype=g.dtype(out_type))

@@ -13,7 +13,7 @@ state_rules = Rules()
 
 
 @state_rules("ReadVariableOp")
-def read(g: TensorFlowBuilder, resource: Resource, **_: object) -> Value:
+def read(g: TensorFlowBuilder, resource: Resource, *, dtype: str = "") -> Value:
     if resource.chain in g.state:
         return g.state[resource.chain]  # type: ignore[no-any-return]
     place = g.graph.buffers if resource.is_buffer else g.graph.variables
@@ -22,20 +22,23 @@ def read(g: TensorFlowBuilder, resource: Resource, **_: object) -> Value:
 
 @state_rules("ResourceGather")
 def resource_gather(
-    g: TensorFlowBuilder, resource: Resource, indices: Operand, **_: object
+    g: TensorFlowBuilder, resource: Resource, indices: Operand, *, dtype: str, batch_dims: int = 0
 ) -> Value:
-    return g.t.take(read(g, resource), g.array(indices), axis=0)
+    x = read(g, resource)
+    if batch_dims:
+        return g.s.take_in_batches(x, g.array(indices), axis=batch_dims, batch_axes=batch_dims)
+    return g.t.take(x, g.array(indices), axis=0)
 
 
 @state_rules("ResourceGatherNd")
 def resource_gather_nd(
-    g: TensorFlowBuilder, resource: Resource, indices: Operand, **_: object
+    g: TensorFlowBuilder, resource: Resource, indices: Operand, *, dtype: str
 ) -> Value:
     return g.s.gathered_points(read(g, resource), g.array(indices))
 
 
 @state_rules("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
-def assign(g: TensorFlowBuilder, resource: Resource, value: Operand, **_: object) -> Any:
+def assign(g: TensorFlowBuilder, resource: Resource, value: Operand) -> Any:
     """From here on the variable is another value, which the buffer has after the call."""
     if not g.at_top:
         raise ConversionError(
@@ -55,21 +58,20 @@ def assign(g: TensorFlowBuilder, resource: Resource, value: Operand, **_: object
 
 @state_rules("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2")
 @state_rules("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2")
-def draw(g: TensorFlowBuilder, shape: Operand, *_: object, **__: object) -> Value:
+def draw(g: TensorFlowBuilder, shape: Operand, *seeds: Operand, dtype: str) -> Value:
     """Trellis draws numbers of its own, from `trellis.random.stream`."""
     g.is_random = True
     drawn = g.s.random_normal if "Normal" in g.source else g.s.random_uniform
-    return drawn(g.ints(shape), 0.0, 1.0, dtype=g.out[0].dtype, backend=g.to)
+    return drawn(g.ints(shape), 0.0, 1.0, dtype=dtype, backend=g.to)
 
 
-@state_rules("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterV2")
-@state_rules("StatelessRandomGetKey", "StatelessRandomGetAlg", "StatelessRandomGetCounter")
-def seeds(g: TensorFlowBuilder, *_: object, **__: object) -> Any:
+@state_rules("StatelessRandomGetKeyCounter", "StatelessRandomGetAlg")
+def seeds(g: TensorFlowBuilder, *given: Operand) -> Any:
     """Seeds of the source are not used."""
     made = [np.zeros([n or 1 for n in out.shape or ()], "int32") for out in g.out]
     return made[0] if len(made) == 1 else tuple(made)
 
 
 @state_rules("NoOp", "Assert", "PrintV2", "Print", "VarIsInitializedOp")
-def nothing(g: TensorFlowBuilder, *_: object, **__: object) -> Any:
+def nothing(g: TensorFlowBuilder, *given: Operand) -> Any:
     return ()

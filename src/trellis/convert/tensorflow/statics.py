@@ -5,7 +5,7 @@ Each function gets NumPy arrays, of integers or of objects that are integers and
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,93 +14,139 @@ from ..rules import Rules
 from .builder import Size, TensorFlowBuilder
 
 static_rules = Rules()
-_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+class Masks(NamedTuple):
+    """Bits that say what the numbers of a slice mean, one for each axis."""
+
+    begin: int
+    end: int
+    ellipsis: int
+    new_axis: int
+    shrink_axis: int
 
 
 @static_rules("Identity", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot")
-def identity(g: TensorFlowBuilder, x: np.ndarray, **_: object) -> Any:
+def identity(g: TensorFlowBuilder, x: np.ndarray) -> Any:
     return x
 
 
 @static_rules("Cast")
-def cast(g: TensorFlowBuilder, x: np.ndarray, **_: object) -> Any:
-    return x if x.dtype == object else x.astype(g.out[0].dtype)
+def cast(g: TensorFlowBuilder, x: np.ndarray, *, DstT: str) -> Any:
+    return x if x.dtype == object else x.astype(DstT)
 
 
 @static_rules("Pack")
-def pack(g: TensorFlowBuilder, *xs: np.ndarray, axis: int = 0, **_: object) -> Any:
+def pack(g: TensorFlowBuilder, *xs: np.ndarray, axis: int = 0) -> Any:
     return np.stack(xs, axis=axis)
 
 
 @static_rules("ConcatV2")
-def concat(g: TensorFlowBuilder, *xs: np.ndarray, **_: object) -> Any:
+def concat(g: TensorFlowBuilder, *xs: np.ndarray) -> Any:
     return np.concatenate(xs[:-1], axis=int(xs[-1]))
 
 
 @static_rules("StridedSlice")
-def strided_slice(g: TensorFlowBuilder, x: np.ndarray, begin: np.ndarray, end: np.ndarray,
-                  strides: np.ndarray, **masks: int) -> Any:  # fmt: skip
+def strided_slice(
+    g: TensorFlowBuilder,
+    x: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    strides: np.ndarray,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Any:
     if any([a.dtype == object for a in (begin, end, strides)]):
         return None
-    return np.asarray(x[index_of(begin, end, strides, **masks)], x.dtype)
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return np.asarray(x[index_of(begin, end, strides, masks)], x.dtype)
 
 
 def index_of(
-    begin: np.ndarray, end: np.ndarray, strides: np.ndarray, /, **masks: int
+    begin: np.ndarray, end: np.ndarray, strides: np.ndarray, masks: Masks
 ) -> tuple[Any, ...]:
     """The index between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
     starts, stops, steps = [list(np.asarray(a).tolist()) for a in (begin, end, strides)]
     found: list[Any] = []
     for i, (start, stop, step) in enumerate(zip(starts, stops, steps)):
-        bits = {name: bool(int(masks.get(name, 0)) >> i & 1) for name in _MASKS}
-        if bits["ellipsis_mask"]:
+        bits = Masks(*[mask >> i & 1 for mask in masks])
+        if bits.ellipsis:
             found.append(Ellipsis)
-        elif bits["new_axis_mask"]:
+        elif bits.new_axis:
             found.append(None)
-        elif bits["shrink_axis_mask"]:
+        elif bits.shrink_axis:
             found.append(start)
         else:
-            first = None if bits["begin_mask"] else start
-            last = None if bits["end_mask"] else stop
+            first = None if bits.begin else start
+            last = None if bits.end else stop
             found.append(slice(first, last, None if step == 1 else step))
     return tuple(found)
 
 
 @static_rules("GatherV2")
 def gather(
-    g: TensorFlowBuilder, x: np.ndarray, indices: np.ndarray, axis: np.ndarray, **_: object
+    g: TensorFlowBuilder,
+    x: np.ndarray,
+    indices: np.ndarray,
+    axis: np.ndarray,
+    *,
+    batch_dims: int = 0,
 ) -> Any:
+    if batch_dims:
+        return None
     return np.take(x, indices.astype("int64"), axis=int(axis))
 
 
 @static_rules("Reshape")
-def reshape(g: TensorFlowBuilder, x: np.ndarray, shape: np.ndarray, **_: object) -> Any:
+def reshape(g: TensorFlowBuilder, x: np.ndarray, shape: np.ndarray) -> Any:
     return None if shape.dtype == object else x.reshape(shape)
 
 
 @static_rules("ExpandDims")
-def expand_dims(g: TensorFlowBuilder, x: np.ndarray, axis: np.ndarray, **_: object) -> Any:
+def expand_dims(g: TensorFlowBuilder, x: np.ndarray, axis: np.ndarray) -> Any:
     return np.expand_dims(x, int(axis))
 
 
 @static_rules("Squeeze")
-def squeeze(
-    g: TensorFlowBuilder, x: np.ndarray, *, squeeze_dims: Sequence[int] = (), **_: object
-) -> Any:
+def squeeze(g: TensorFlowBuilder, x: np.ndarray, *, squeeze_dims: Sequence[int] = ()) -> Any:
     return np.squeeze(x, tuple(squeeze_dims) or None)
 
 
+@static_rules("Slice")
+def slice_(g: TensorFlowBuilder, x: np.ndarray, begin: np.ndarray, size: np.ndarray) -> Any:
+    if begin.dtype == object or size.dtype == object:
+        return None
+    return x[tuple([slice(b, None if n < 0 else b + n) for b, n in zip(begin, size)])]
+
+
+@static_rules("BroadcastTo")
+def broadcast_to(g: TensorFlowBuilder, x: np.ndarray, shape: np.ndarray) -> Any:
+    return None if shape.dtype == object else np.broadcast_to(x, tuple(shape)).copy()
+
+
+@static_rules("Neg")
+def negative(g: TensorFlowBuilder, x: np.ndarray) -> Any:
+    return None if x.dtype == object else np.negative(x)
+
+
+@static_rules("Unpack")
+def unpack(g: TensorFlowBuilder, x: np.ndarray, *, num: int, axis: int = 0) -> Any:
+    return tuple([np.asarray(row) for row in np.moveaxis(x, axis, 0)])
+
+
 @static_rules("Range")
-def range_(
-    g: TensorFlowBuilder, start: np.ndarray, stop: np.ndarray, step: np.ndarray, **_: object
-) -> Any:
+def range_(g: TensorFlowBuilder, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> Any:
     if any([x.dtype == object for x in (start, stop, step)]):
         return None
     return np.arange(start.item(), stop.item(), step.item(), dtype=start.dtype)
 
 
 @static_rules("Fill")
-def fill(g: TensorFlowBuilder, shape: np.ndarray, value: np.ndarray, **_: object) -> Any:
+def fill(g: TensorFlowBuilder, shape: np.ndarray, value: np.ndarray) -> Any:
     if shape.dtype == object or int(np.prod(shape)) > 64:
         return None
     return np.full(tuple(shape), value)
@@ -108,7 +154,7 @@ def fill(g: TensorFlowBuilder, shape: np.ndarray, value: np.ndarray, **_: object
 
 @static_rules("Prod", "Max", "Min", "Sum")
 def reduce(
-    g: TensorFlowBuilder, x: np.ndarray, axes: np.ndarray, *, keep_dims: bool = False, **_: object
+    g: TensorFlowBuilder, x: np.ndarray, axes: np.ndarray, *, keep_dims: bool = False
 ) -> Any:
     if x.dtype != object:
         fn: Any = {"Prod": np.prod, "Max": np.max, "Min": np.min, "Sum": np.sum}[g.source]
@@ -131,7 +177,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
 
 
 @static_rules(*_BINARY)
-def binary(g: TensorFlowBuilder, x: np.ndarray, y: np.ndarray, **_: object) -> Any:
+def binary(g: TensorFlowBuilder, x: np.ndarray, y: np.ndarray) -> Any:
     if x.dtype.kind == "f" or y.dtype.kind == "f":
         return None
     fn = _BINARY[g.source]
@@ -163,7 +209,7 @@ def _scalar(x: Size) -> Any:
 
 @static_rules("Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd")
 @static_rules("LogicalOr", "LogicalNot")
-def compare(g: TensorFlowBuilder, *xs: np.ndarray, **_: object) -> Any:
+def compare(g: TensorFlowBuilder, *xs: np.ndarray) -> Any:
     if any([x.dtype == object for x in xs]):
         return None
     names = {
@@ -175,7 +221,5 @@ def compare(g: TensorFlowBuilder, *xs: np.ndarray, **_: object) -> Any:
 
 
 @static_rules("SelectV2", "Select")
-def select(
-    g: TensorFlowBuilder, condition: np.ndarray, x: np.ndarray, y: np.ndarray, **_: object
-) -> Any:
+def select(g: TensorFlowBuilder, condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
     return None if condition.dtype == object else np.where(condition, x, y)

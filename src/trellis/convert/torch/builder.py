@@ -58,6 +58,10 @@ class TorchBuilder(TargetBuilder):
         if not isinstance(x, Value) or dtype is None or x.dtype in (None, dtype):
             return x
         self.notes.casts[f"{x.dtype} to {dtype}"] += 1
+        if x.dtype in COMPLEX and dtype == "bool":
+            return self.noted(self.t.not_equal(x, 0), x.shape, dtype)
+        if x.dtype in COMPLEX and dtype not in COMPLEX:  # torch drops the imaginary part
+            return self.noted(self.t.astype(self.t.real(x), self.dtype(dtype)), x.shape, dtype)
         return self.noted(self.t.astype(x, self.dtype(dtype)), x.shape, dtype)
 
     def noted(self, value: Value, shape: Shape | None, dtype: str | None) -> Any:

@@ -83,14 +83,55 @@ def capture(
     """Export a module for example arguments; errors say which line of the user cannot be read."""
     args, kwargs = tuple(args), dict(kwargs)
     names, paths, fixed = _named(module, args, kwargs)
+    _refuse_meta(module, paths)
     flat = Flat(module, args, kwargs)
     shapes, axes = _open_axes(paths, dynamic)
+    before = {path: set(dir(part)) for path, part in module.named_modules()}
     with _mode(module, train):
-        program = _exported(flat, tuple([x for _, x in paths]), shapes)
+        program = _exported(flat, _different([x for _, x in paths]), shapes)
+    _refuse_new_buffers(module, before)
     return Captured(
         program, module, args, kwargs, names, paths, fixed, flat.found.structure, "module.",
         flat.found.left_out, axes,
     )  # fmt: skip
+
+
+def _different(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """The tensors, where one comes twice with a copy of it: torch.export would take both for one
+    input."""
+    found: list[torch.Tensor] = []
+    for x in tensors:
+        found.append(x.clone() if any([x is other for other in found]) else x)
+    return tuple(found)
+
+
+def _refuse_meta(module: torch.nn.Module, paths: Sequence[tuple[Path, torch.Tensor]]) -> None:
+    names = [name for name, x in [*module.named_parameters(), *module.named_buffers()] if x.is_meta]
+    names += [written(path) for path, x in paths if x.is_meta]
+    if names:
+        raise ConversionError(
+            f"from_torch() cannot read {type(module).__name__}: {names[0]} is on the device "
+            '"meta" and has no numbers. Write module.to_empty(device="cpu") and load its weights '
+            "first, and give an example with numbers."
+        )
+
+
+def _refuse_new_buffers(module: torch.nn.Module, before: Mapping[str, set[str]]) -> None:
+    """Raise for buffers that the module created while it was exported: they hold no numbers. They
+    are taken out again."""
+    for name, x in list(module.named_buffers()):
+        if type(x) is torch.Tensor or isinstance(x, torch.nn.Parameter):
+            continue
+        path, _, last = name.rpartition(".")
+        owner = module.get_submodule(path)
+        if last in before.get(path, ()):
+            setattr(owner, last, None)
+        else:
+            delattr(owner, last)
+        raise ConversionError(
+            f"from_torch() cannot read {type(module).__name__}: it creates its buffer {name} in "
+            "its first call. Call it once with the example first: module(*args)."
+        )
 
 
 def captured(program: torch.export.ExportedProgram) -> Captured:
@@ -111,16 +152,10 @@ def captured(program: torch.export.ExportedProgram) -> Captured:
     paths = [pair for name, x in given_by_name.items() for pair in tensors_in(x, (name,))]
     fixed = [pair for name, x in given_by_name.items() for pair in plain_in(x, (name,))]
     left_out: list[str] = []
-    count = [0]
-
-    def keep(_: object) -> Position:
-        count[0] += 1
-        return Position(count[0] - 1)
-
     spec = program.call_spec.out_spec
-    with torch.no_grad():
-        marks = spec.unflatten([torch.zeros(()) for _ in range(spec.num_leaves)])
-    structure = simplified(marks, keep, left_out)
+    with torch.no_grad():  # each output holds its own number: some structures are left out
+        marks = spec.unflatten([torch.tensor(i) for i in range(spec.num_leaves)])
+    structure = simplified(marks, lambda x: Position(int(x)), left_out)
     run = program.module(check_guards=False) if given != ((), {}) else None
     return Captured(
         program, run, args, kwargs, (*names, *kwargs), paths, fixed, structure, "", left_out

@@ -6,13 +6,14 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import torch
 
 from ..._core.errors import ArgumentError
-from ..._core.printable import printable
-from ..trust import untrusted
+from ..apart import rehearse
+from ..trust import errors_of, untrusted
 from .control import CONTROL
 from .suspicion import reason_in_payloads, reason_in_program
 from .table import rule
@@ -33,15 +34,23 @@ _PLAIN = re.compile(
     r"|\.data/(version|serialization_id)",
     re.ASCII,
 )
+# What zipfile raises about archives that are none.
+_BROKEN = (
+    *(zipfile.BadZipFile, NotImplementedError, EOFError, RecursionError, OSError, zlib.error),
+    UnicodeError,
+)
 _TOUCH_FILES = ("from_file", "_print")
 _TARGET = re.compile(r"torch\.ops\.(\w+)\.([A-Za-z_]\w*)(\.\w+)?", re.ASCII)
 
 
-def exported_program(path: Path, trust: bool = False) -> torch.export.ExportedProgram:
+def exported_program(
+    path: Path, trust: bool = False, verify: bool = True
+) -> torch.export.ExportedProgram:
     """The ExportedProgram of an archive of torch.export.
 
     torch runs code that it finds in an archive. So the archive is read as data first; torch gets a
-    copy with the parts that were read and found harmless. With `trust` torch reads the file itself.
+    copy with the parts that were read and found harmless; if it is run later to `verify` it, a
+    child process tries that first. With `trust` torch reads the file itself.
     """
     if trust:
         return torch.export.load(path)
@@ -52,14 +61,12 @@ def exported_program(path: Path, trust: bool = False) -> torch.export.ExportedPr
         try:
             with zipfile.ZipFile(path) as archive, zipfile.ZipFile(copy, "w") as clean:
                 _copy(path, archive, clean)
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, RecursionError) as error:
+        except _BROKEN as error:
             raise ArgumentError(f"{str(path)!r} is not an archive of torch.export.") from error
-        try:
+        if verify:
+            rehearse("torch", "torch", copy)
+        with errors_of(path, "torch.export.load()"):
             return torch.export.load(copy)
-        except Exception as error:  # torch raises all kinds of errors about damaged programs
-            raise ArgumentError(
-                f"torch.export.load() cannot read {str(path)!r}: {printable(error, 400)}"
-            ) from error
 
 
 def _copy(path: Path, archive: zipfile.ZipFile, clean: zipfile.ZipFile) -> None:

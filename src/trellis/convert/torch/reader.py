@@ -16,18 +16,35 @@ from ...graph.graph import all_nodes
 from ...graph.passes import is_random as is_random_call
 from ..finish import finish
 from ..inputs import Inputs
+from ..left_open import (
+    Open,
+    bad_weights,
+    beyond_integers,
+    equal_numbers,
+    everything,
+    not_finite,
+    not_positive,
+    nowhere,
+    overflow,
+    singular_triangles,
+    special_matrices,
+    unsorted_edges,
+    vectors,
+)
 from ..module import ConvertedModule
 from ..reading import Notes, Reading
 from ..rules import refuse_missing
+from ..trust import errors_of
 from .builder import TorchBuilder
 from .capture import Captured, Position, capture, captured
 from .control import CONTROL
 from .files import exported_program
 from .inplace import needs_functionalization
-from .nests import Path, simplified
+from .nests import Path, simplified, tensors_in, with_tensors
 from .translate import (
     Translator,
     as_numpy,
+    as_tensor,
     described,
     find_rule,
     is_assertion,
@@ -35,6 +52,64 @@ from .translate import (
     names_of,
     source_line,
 )
+
+NEW_MEMORY = "the numbers of new memory"
+_EMPTY = ("aten.empty", "aten.new_empty")
+# LAPACK promises nothing for singular matrices, nor for vectors of values that are equal.
+_LAPACK = (
+    "cond", "det", "eig", "inv", "ldl", "lstsq", "lu", "matrix_norm", "matrix_rank", "norm", "pinv",
+    "qr", "slogdet", "solve", "svd", "tensorinv", "tensorsolve", "householder_product",
+)  # fmt: skip
+UNDEFINED = (
+    Open(NEW_MEMORY, _EMPTY, everything),
+    Open(
+        "the order of equal numbers",
+        ("aten.topk", "aten.sort.default", "aten.argsort.default", "aten.kthvalue", "aten.median",
+         "aten.nanmedian", "aten.mode", "aten.msort"),
+        equal_numbers,
+    ),
+    Open(
+        "the signs of vectors, and those of equal values",
+        ("aten.linalg_eigh", "aten._linalg_eigh", "aten.linalg_svd", "aten._linalg_svd",
+         "aten.linalg_qr"),
+        vectors,
+    ),
+    Open(
+        "the results for special matrices",
+        (*[f"aten.{mark}linalg_{name}" for mark in ("", "_") for name in _LAPACK],
+         "aten.lu", "aten.ormqr", "aten.geqrf", "aten.inverse", "aten.pinverse",
+         "aten.svd", "aten.qr", "aten.logdet", "aten.slogdet", "aten.det", "aten.cholesky_"),
+        special_matrices,
+    ),
+    Open(
+        "the results for singular triangles",
+        ("aten.linalg_solve_triangular", "aten.triangular_solve"),
+        singular_triangles,
+    ),
+    Open(
+        "the results for matrices without a factor",
+        ("aten.linalg_cholesky", "aten.cholesky.", "aten._linalg_cholesky"),
+        not_positive,
+    ),
+    # FFTs and oneDNN promise nothing there; one kernel multiplies with zeros of padding and of
+    # masks where another leaves them out; mean and variance in one pass meet inf - inf.
+    Open(
+        "the results for nan and infinity",
+        ("aten.fft_", "aten._fft", "aten.stft", "aten.istft", "aten.conv", "aten.slow_conv",
+         "aten._convolution", "aten.scaled_dot_product_attention", "aten.upsample_",
+         "aten._upsample", "aten.bilinear", "aten.gelu", "aten.var_mean", "aten.std_mean",
+         "aten.linspace", "aten.layer_norm", "aten.native_layer_norm", "aten.group_norm",
+         "aten.instance_norm", "aten.batch_norm", "aten.native_group_norm", "aten.histc",
+         "aten.linalg_matrix_exp"),
+        not_finite,
+    ),
+    Open("overflow", ("aten.prod", "aten.cumprod", "aten.fft_", "aten._fft"), overflow),
+    Open("what lies at places that are not finite", ("aten.grid_sampler",), nowhere),
+    # Casts differ from processor to processor.
+    Open("integers beyond their type", ("aten.to.", "aten._to_copy"), beyond_integers),
+    Open("places among nan", ("aten.searchsorted", "aten.bucketize"), unsorted_edges),
+    Open("draws by such weights", ("aten.multinomial", "aten.bernoulli"), bad_weights),
+)  # fmt: skip
 
 
 def from_torch(
@@ -68,7 +143,12 @@ def from_torch(
     """
     to = to or current_backend()
     if isinstance(module, (str, os.PathLike)):
-        module = exported_program(FilePath(module), trust)
+        path = FilePath(module)
+        module = exported_program(path, trust, verify)
+        with errors_of(path, "from_torch()"):
+            return from_torch(
+                module, args, kwargs, to=to, dynamic=dynamic, train=train, verify=verify
+            )
     if isinstance(module, torch.export.ExportedProgram):
         if args or kwargs or dynamic:
             raise ArgumentTypeError(
@@ -87,9 +167,14 @@ def from_torch(
     if found.left_out:
         notes.remarks.append(f"left out of the outputs: {', '.join(found.left_out)}")
     g = TorchBuilder(to, train, notes)
-    reading = _Reader(found, g, dynamic or {}).reading(_name(module))
+    reader = _Reader(found, g, dynamic or {})
+    reading = reader.reading(_name(module))
     is_random = any([is_random_call(node) for node in all_nodes(reading.graph)])
-    model = finish(reading, to=to, with_verification=verify and not (is_random and not train))
+    is_open = verify and reader.shows_new_memory()
+    with_verification = verify and not (is_random and not train) and not is_open
+    model = finish(reading, to=to, with_verification=with_verification)
+    if is_open:
+        notes.verified = f"not verified: torch leaves {NEW_MEMORY} undefined (torch.empty)"
     if is_random and not train:
         notes.verified = "not verified: it draws random numbers"
     if train:
@@ -180,6 +265,7 @@ class _Reader:
             tuple([(path, value) for (path, _), value in zip(found.tensors, self._inputs)]),
             tuple(found.fixed),
         )
+        example = [as_numpy(x) for _, x in found.tensors]
         return Reading(
             name=name,
             source="torch",
@@ -187,9 +273,12 @@ class _Reader:
             inputs=inputs,
             variables=self._variables,
             buffers=self._buffers,
-            example=[as_numpy(x) for _, x in found.tensors],
-            outputs=self._outputs if found.module is not None else None,
-            values=lambda: self._values(translator),
+            example=example,
+            outputs=None if found.module is None else lambda: self._run(example),
+            values=lambda: self._trace(translator, example),
+            run=None if found.module is None else self._run,
+            trace=lambda inputs: self._trace(translator, inputs),
+            undefined=UNDEFINED,
             aliases=self._aliases,
             notes=g.notes,
         )
@@ -274,34 +363,70 @@ class _Reader:
         self._buffers[chain] = as_numpy(tensor)
         return self._g.buffer(chain, recorded.shape, recorded.dtype)
 
-    def _outputs(self) -> Any:
+    def _tensors(self, inputs: list[Any]) -> list[torch.Tensor]:
+        return [as_tensor(x, like) for x, (_, like) in zip(inputs, self._found.tensors)]
+
+    def _run(self, inputs: list[Any]) -> Any:
+        """What the module gives for other inputs; it is afterwards as it was before."""
         found = self._found
+        args, kwargs = with_tensors((found.args, found.kwargs), self._tensors(inputs))
         before = [(each, each.training) for each in found.module.modules()]
+        kept = [(x, x.detach().clone()) for x in found.module.buffers()]
         try:
             if found.prefix:  # a module of the user's; a program has its mode built in
                 found.module.eval()
             with torch.no_grad():
-                out = found.module(*found.args, **found.kwargs)
+                out = found.module(*args, **kwargs)
         finally:
             for each, mode in before:
                 each.training = mode
+            with torch.no_grad():
+                for x, value in kept:
+                    x.copy_(value)
         return simplified(out, as_numpy, [])
 
-    def _values(self, translator: Translator) -> dict[str, Any]:
+    def shows_new_memory(self) -> bool:
+        """Whether outputs depend on what was in memory before: they change with it."""
+        names = _EMPTY
+        if not any([name.startswith(names) for name in self._g.notes.operations]):
+            return False
+
+        class Filled(torch.fx.Interpreter):  # type: ignore[misc]
+            number = 0
+
+            def run_node(self, n: Node) -> Any:
+                result = super().run_node(n)
+                if n.op == "call_function" and names_of(n.target)[0].startswith(names):
+                    result.fill_(self.number)
+                return result
+
+        example = [as_numpy(x) for _, x in self._found.tensors]
+        outs = []
+        for number in (0, 1):
+            made = Filled(self._program.module(check_guards=False))
+            made.number = number
+            with torch.no_grad():
+                outs.append(made.run(*self._tensors(example)))
+        pairs = list(zip(*[[x for _, x in tensors_in(out)] for out in outs]))
+        return not all([torch.equal(*[x.nan_to_num() for x in pair]) for pair in pairs])
+
+    def _trace(self, translator: Translator, inputs: list[Any]) -> dict[str, Any]:
         """What each node gives when torch runs the program."""
         found: dict[str, Any] = {}
 
         class Watch(torch.fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: Node) -> Any:
                 result = super().run_node(n)
-                name = translator.seen.get(n.name)
-                if name is not None and isinstance(result, torch.Tensor):
-                    found[name] = as_numpy(result)
+                names = translator.seen.get(n.name, ())
+                several = result if isinstance(result, (tuple, list)) else (result,)
+                for name, each in zip(names, several):
+                    if name is not None and isinstance(each, torch.Tensor):
+                        found[name] = as_numpy(each)
                 return result
 
         module = self._program.module(check_guards=False)
         with torch.no_grad():
-            Watch(module).run(*[x for _, x in self._found.tensors])
+            Watch(module).run(*self._tensors(inputs))
         return found
 
 

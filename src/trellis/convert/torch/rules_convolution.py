@@ -43,9 +43,25 @@ def batched(g: TorchBuilder, x: Tensor, dims: int, fn: Callable[[Any], Any]) -> 
     return g.t.squeeze(found, axis=0)
 
 
+def exact(g: TorchBuilder, *xs: Tensor | None) -> Any:
+    """Integers as numbers of float64, which holds sums of up to 2**53, and the way back; other
+    types stay."""
+    kind = g.out.dtype
+    if "int" not in (kind or ""):
+        return (*xs, lambda y: y)
+    if g.dtype("int64") != "int64":
+        raise NotSupportedError(
+            f"{g.source} of integers is computed in float64, which {g.to} does not have as it is "
+            "set up."
+        )
+    made = [None if x is None else g.cast(x, "float64") for x in xs]
+    return (*made, lambda y: g.cast(g.noted(y, None, "float64"), kind))
+
+
 @rule("aten.conv1d", "aten.conv2d", "aten.conv3d")
 def conv(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Dims = 1,
          padding: Dims | str = 0, dilation: Dims = 1, groups: int = 1) -> Any:  # fmt: skip
+    x, weight, bias, back = exact(g, x, weight, bias)
     dims = len(weight.shape) - 2
     strides, dilations = each(stride, dims), each(dilation, dims)
     pads = padding_of(padding, dims, weight.shape[2:], dilations)
@@ -58,7 +74,7 @@ def conv(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None,
         fn, options["data_format"] = g.F.conv_general_dilated, "channel_first"
         options |= {"dims": dims, "feature_group_count": groups}
     options["filter_format"] = "channel_first"
-    return batched(g, x, dims, lambda x: fn(x, weight, short(strides), pads, **options))
+    return back(batched(g, x, dims, lambda x: fn(x, weight, short(strides), pads, **options)))
 
 
 @rule("aten.convolution", "aten._convolution")
@@ -73,7 +89,6 @@ def convolution(
     transposed: bool,
     output_padding: Dims,
     groups: int,
-    *_: object,
 ) -> Any:
     if transposed:
         return conv_transpose(
@@ -86,6 +101,7 @@ def convolution(
 def conv_transpose(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None,
                    stride: Dims = 1, padding: Dims = 0, output_padding: Dims = 0, groups: int = 1,
                    dilation: Dims = 1) -> Any:  # fmt: skip
+    x, weight, bias, back = exact(g, x, weight, bias)
     dims = len(weight.shape) - 2
     strides, dilations, pads = [each(i, dims) for i in (stride, dilation, padding)]
     extra = each(output_padding, dims)
@@ -104,7 +120,7 @@ def conv_transpose(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | No
     if set(dilations) != {1}:
         options["dilations"] = short(dilations)
     pairs = pads[0] if len(set(pads)) == 1 else tuple([(p, p) for p in pads])
-    return batched(g, x, dims, lambda x: g.F.conv_general_transpose(
+    return back(batched(g, x, dims, lambda x: g.F.conv_general_transpose(
         x, weight, short(strides), pairs, dims=dims, data_format="channel_first",
         filter_format="channel_first", feature_group_count=groups, **options,
-    ))  # fmt: skip
+    )))  # fmt: skip

@@ -1,5 +1,6 @@
 """Arithmetic, comparisons and functions of single elements."""
 
+import math
 from typing import Any
 
 from ..._core.typing import Scalar
@@ -79,14 +80,20 @@ def rsub(g: TorchBuilder, x: Tensor, y: Operand, alpha: Scalar = 1) -> Any:
 
 @rule("aten.div", "aten.divide", "aten.true_divide")
 def div(g: TorchBuilder, x: Tensor, y: Operand, rounding_mode: str | None = None) -> Any:
-    names = {None: "divide", "floor": "floor_divide", "trunc": "truncate_divide"}
     x, y = as_arrays(g, *g.alike(x, y))
-    return getattr(g.t, names[rounding_mode])(x, y)
+    if rounding_mode == "floor":
+        return _floored(g, x, y)
+    return g.t.divide(x, y) if rounding_mode is None else g.t.truncate_divide(x, y)
 
 
 @rule("aten.floor_divide")
 def floor_divide(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
-    return g.t.floor_divide(*as_arrays(g, *g.alike(x, y)))
+    return _floored(g, *as_arrays(g, *g.alike(x, y)))
+
+
+def _floored(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
+    is_whole = "int" in (g.out.dtype or "") or isinstance(y, int)
+    return g.t.floor_divide(x, y) if is_whole else g.s.floor_divided(x, y)
 
 
 @rule("aten.pow", "aten.float_power")
@@ -146,16 +153,27 @@ def round_to(g: TorchBuilder, x: Tensor, decimals: int = 0) -> Any:
     return g.t.divide(g.t.round(g.t.multiply(x, 10.0**decimals)), 10.0**decimals)
 
 
-@rule("aten.xlogy", "aten.special_xlogy")
+@rule("aten.xlogy", "aten.special_xlogy", "aten.special_xlog1py")
 def xlogy(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
     x, y = g.alike(x, y)
-    both = g.t.logical_and(g.t.equal(x, 0), g.t.equal(y, 0))
-    return g.t.multiply(x, g.t.log(g.t.where(both, 1.0, y)))
+    x, y = as_arrays(g, x, y)
+    is_zero = g.t.logical_and(g.t.equal(x, 0), g.t.equal(y, y))  # not of nan
+    if "log1p" in g.source:
+        return g.t.where(is_zero, 0.0, g.t.multiply(x, g.t.log1p(g.t.where(is_zero, 0.0, y))))
+    return g.t.where(is_zero, 0.0, g.t.multiply(x, g.t.log(g.t.where(is_zero, 1.0, y))))
 
 
 @rule("aten.lerp")
-def lerp(g: TorchBuilder, start: Operand, end: Operand, weight: Operand) -> Any:
-    return g.t.add(start, g.t.multiply(g.t.subtract(end, start), weight))
+def lerp(g: TorchBuilder, start: Tensor, end: Operand, weight: Operand) -> Any:
+    """From the nearer end."""
+    step = g.t.subtract(end, start)
+    near = g.t.add(start, g.t.multiply(step, weight))
+    if isinstance(weight, (int, float)):
+        return near if abs(weight) < 0.5 else (
+            g.t.subtract(end, g.t.multiply(step, 1 - weight))
+        )  # fmt: skip
+    far = g.t.subtract(end, g.t.multiply(step, g.t.subtract(1, weight)))
+    return g.t.where(g.t.less(g.t.abs(weight), 0.5), near, far)
 
 
 @rule("aten.addcmul", "aten.addcdiv")
@@ -196,6 +214,10 @@ def where(
 
 @rule("aten.masked_fill")
 def masked_fill(g: TorchBuilder, x: Tensor, mask: Tensor, value: Operand) -> Any:
+    if x.dtype == "bool":
+        value = bool(value) if not isinstance(value, Value) else as_bool(g, value)
+    elif "int" in (x.dtype or "") and isinstance(value, float):
+        value = int(value)
     return g.t.where(as_bool(g, mask), g.cast(value, x.dtype), x)
 
 
@@ -212,8 +234,7 @@ def polar(g: TorchBuilder, size: Tensor, angle: Tensor) -> Any:
 
 @rule("aten.complex")
 def complex_of(g: TorchBuilder, real: Tensor, imag: Tensor) -> Any:
-    parts = [g.t.astype(part, g.out.dtype) for part in (real, imag)]
-    return g.t.add(parts[0], g.t.multiply(parts[1], 1j))
+    return g.s.complex_of(real, imag)
 
 
 @rule("aten.view_as_complex")
@@ -228,4 +249,48 @@ def view_as_real(g: TorchBuilder, x: Tensor) -> Any:
 
 @rule("aten.angle")
 def angle(g: TorchBuilder, x: Tensor) -> Any:
-    return g.t.atan2(g.t.imag(x), g.t.real(x))
+    """Of real numbers pi where they are negative, which -0 is not; nan of nan."""
+    if "complex" in (x.dtype or ""):
+        return g.t.atan2(g.t.imag(x), g.t.real(x))
+    x = g.cast(x, g.out.dtype)
+    found = g.t.where(g.t.less(x, 0), math.pi, g.t.zeros_like(x))
+    return g.t.where(g.t.isnan(x), x, found)
+
+
+@rule("aten.sign", "aten.sgn")
+def sign(g: TorchBuilder, x: Tensor) -> Any:
+    """Zero of nan. A complex number is divided by its absolute value, which may be infinite."""
+    if x.dtype == "bool":
+        return x
+    found = g.t.sign(x)
+    if "complex" in (x.dtype or ""):
+        limits = g.t.where(g.t.isfinite(x), g.t.zeros_like(x), math.nan)
+        return g.t.where(g.t.isfinite(g.t.abs(x)), found, limits)
+    return g.t.where(g.t.isnan(x), 0.0, found) if "float" in (x.dtype or "") else found
+
+
+@rule("aten.conj", "aten.conj_physical", "aten._conj", "aten._conj_physical")
+def conj(g: TorchBuilder, x: Tensor) -> Any:
+    return g.t.conj(x) if "complex" in (x.dtype or "") else x
+
+
+@rule("aten.lgamma", "aten.special_gammaln")
+def lgamma(g: TorchBuilder, x: Tensor) -> Any:
+    return g.s.lgamma_with_poles(g.cast(x, g.out.dtype))
+
+
+@rule("aten.digamma", "aten.special_digamma", "aten.special_psi")
+def digamma(g: TorchBuilder, x: Tensor) -> Any:
+    return g.s.digamma_with_poles(g.cast(x, g.out.dtype))
+
+
+@rule("aten.ldexp")
+def ldexp(g: TorchBuilder, x: Tensor, exponent: Tensor) -> Any:
+    x, exponent = [g.cast(i, g.out.dtype) for i in (x, exponent)]
+    return g.t.multiply(x, g.t.exp2(exponent))
+
+
+@rule("aten.dist")
+def dist(g: TorchBuilder, x: Tensor, y: Tensor, p: float = 2) -> Any:
+    gap = g.t.reshape(g.t.subtract(x, y), (-1,))
+    return g.linalg.vector_norm(gap, ord=float(p))

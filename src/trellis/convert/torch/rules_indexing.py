@@ -4,6 +4,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ..._core.errors import NotSupportedError
 from ..._core.typing import Scalar
 from ...graph import Value
 from .builder import Operand, Size, Tensor, TorchBuilder
@@ -39,7 +40,7 @@ def _slice(start: Size | None, end: Size | None, step: int, size: int | str) -> 
     return slice(start, end, None if step == 1 else step)
 
 
-@rule("aten.narrow")
+@rule("aten.narrow", "aten.narrow_copy")
 def narrow(g: TorchBuilder, x: Tensor, dim: int, start: Size, length: Size) -> Any:
     is_known = isinstance(start, int) and isinstance(length, int)
     end = start + length if is_known else g.call(operator.add, start, length)  # type: ignore[operator]
@@ -138,13 +139,42 @@ def scatter(g: TorchBuilder, x: Tensor, dim: int, index: Tensor, src: Operand,
     """One index for each element of `src`."""
     if "scatter_add" in g.source:
         reduce = "sum"
-    names = {None: "set", "add": "add", "sum": "add", "multiply": "multiply", "prod": "multiply",
-             "amax": "max", "amin": "min"}  # fmt: skip
     if isinstance(src, Value):
         src = _front(g, g.cast(src, x.dtype), index)
+    return _scattered(g, x, dim, index, src, reduce, include_self)
+
+
+def _scattered(g: TorchBuilder, x: Tensor, dim: int, index: Value, src: Operand,
+               reduce: str | None, include_self: bool) -> Any:  # fmt: skip
+    names = {None: "set", "add": "add", "sum": "add", "multiply": "multiply", "prod": "multiply",
+             "amax": "max", "amin": "min"}  # fmt: skip
+    if x.dtype == "bool" and reduce is not None:  # sums are "or", products "and"
+        wide, values = g.cast(x, "int64"), g.cast(src, "int64")
+        how = {"sum": "amax", "add": "amax", "mean": "amax", "prod": "amin", "multiply": "amin"}
+        found = _scattered(g, wide, dim, index, values, how.get(reduce, reduce), include_self)
+        return g.cast(g.noted(found, x.shape, "int64"), "bool")
     if reduce in names and include_self:
         return g.t.put_along_axis(x, index, src, axis=dim, reduce=names[reduce])
     return g.s.reduced_along_axis(x, index, src, axis=dim, reduce=reduce, include_self=include_self)
+
+
+@rule("aten.index_reduce")
+def index_reduce(g: TorchBuilder, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str,
+                 include_self: bool = True) -> Any:  # fmt: skip
+    """One index for each slice of `source`."""
+    axis = dim % len(x.shape)
+    shape = tuple([-1 if i == axis else 1 for i in range(len(source.shape))])
+    wide = g.t.broadcast_to(g.t.reshape(index, shape), source.shape)
+    return _scattered(g, x, axis, wide, g.cast(source, x.dtype), reduce, include_self)
+
+
+@rule("aten.put")
+def put(g: TorchBuilder, x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
+    flat, places, values = [
+        g.noted(g.t.reshape(i, (-1,)), None, i.dtype) for i in (x, index, g.cast(source, x.dtype))
+    ]
+    made = g.s.with_indexed(flat, (places,), values, add=accumulate)
+    return g.t.reshape(made, x.shape)
 
 
 def _front(g: TorchBuilder, src: Tensor, index: Tensor) -> Any:
@@ -156,16 +186,23 @@ def _front(g: TorchBuilder, src: Tensor, index: Tensor) -> Any:
 
 @rule("aten.masked_scatter")
 def masked_scatter(g: TorchBuilder, x: Tensor, mask: Tensor, source: Tensor) -> Any:
-    return g.s.with_masked(x, as_bool(g, mask), g.cast(source, x.dtype))
+    wide = x if x.shape == g.out.shape else g.t.broadcast_to(x, g.out.shape)
+    return g.s.with_masked(wide, as_bool(g, mask), g.cast(source, x.dtype))
 
 
 @rule("aten.masked_select")
 def masked_select(g: TorchBuilder, x: Tensor, mask: Tensor) -> Any:
+    if x.shape != mask.shape:
+        found = g.t.broadcast_arrays(x, mask)
+        x, mask = g.items(found, 2)  # type: ignore[assignment]
     return g.s.index(x, (mask,))
 
 
 @rule("aten.nonzero", "aten.argwhere")
 def nonzero(g: TorchBuilder, x: Tensor) -> Any:
+    if not x.shape:  # one row or none, without columns
+        found = g.t.nonzero(g.t.reshape(x, (1,)))
+        return g.item(g.t.expand_dims(g.item(found, 0), axis=1), (slice(None), slice(0, 0)))
     found = g.t.nonzero(x)
     return g.t.stack(list(g.items(found, len(x.shape))), axis=1)
 
@@ -177,9 +214,10 @@ def nonzero_numpy(g: TorchBuilder, x: Tensor) -> Any:
 
 
 @rule("aten.embedding")
-def embedding(
-    g: TorchBuilder, weight: Tensor, indices: Tensor, padding_idx: int = -1, *_: object
-) -> Any:
+def embedding(g: TorchBuilder, weight: Tensor, indices: Tensor, padding_idx: int = -1,
+              scale_grad_by_freq: bool = False) -> Any:  # fmt: skip
+    if scale_grad_by_freq:
+        raise NotSupportedError(f"{g.source}: scale_grad_by_freq=True has no counterpart here.")
     if padding_idx < 0:
         return g.F.embedding(indices, weight)
     return g.F.embedding(indices, weight, padding_index=padding_idx)

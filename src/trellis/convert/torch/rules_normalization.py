@@ -16,7 +16,7 @@ def _affine(weight: Weights, bias: Weights) -> dict[str, Any]:
 
 @rule("aten.layer_norm", "aten.native_layer_norm")
 def layer_norm(g: TorchBuilder, x: Tensor, shape: Sequence[int], weight: Weights = None,
-               bias: Weights = None, eps: float = 1e-5, *_: object) -> Any:  # fmt: skip
+               bias: Weights = None, eps: float = 1e-5) -> Any:  # fmt: skip
     axes = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     y = g.F.layer_norm(x, axis=axes, epsilon=eps, **_affine(weight, bias))
     return (y, None, None) if "native" in g.source else y
@@ -34,7 +34,7 @@ def rms_norm(g: TorchBuilder, x: Tensor, shape: Sequence[int], weight: Weights =
 
 @rule("aten.group_norm")
 def group_norm(g: TorchBuilder, x: Tensor, groups: int, weight: Weights = None,
-               bias: Weights = None, eps: float = 1e-5, *_: object) -> Any:  # fmt: skip
+               bias: Weights = None, eps: float = 1e-5) -> Any:  # fmt: skip
     return g.F.group_norm(x, groups, epsilon=eps, channel_axis=1, **_affine(weight, bias))
 
 
@@ -46,8 +46,8 @@ def native_group_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights
 
 @rule("aten.instance_norm")
 def instance_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean: Tensor,
-                  var: Tensor, use_input_stats: bool, momentum: float, eps: float,
-                  *_: object) -> Any:  # fmt: skip
+                  var: Tensor, use_input_stats: bool, momentum: float,
+                  eps: float) -> Any:  # fmt: skip
     if use_input_stats:
         return g.F.instance_norm(x, epsilon=eps, channel_axis=1, **_affine(weight, bias))
     return batch_norm(g, x, weight, bias, mean, var, False, momentum, eps)
@@ -55,8 +55,7 @@ def instance_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, me
 
 @rule("aten.batch_norm")
 def batch_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean: Tensor,
-               var: Tensor, training: bool, momentum: float, eps: float,
-               *_: object) -> Any:  # fmt: skip
+               var: Tensor, training: bool, momentum: float, eps: float) -> Any:  # fmt: skip
     channels = x.shape[1]
     if mean is None:  # statistics of the batch, in evaluation too
         zeros = g.t.zeros((channels,), dtype=x.dtype, backend=g.to)
@@ -66,8 +65,8 @@ def batch_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean:
         )
         return g.item(found, 0)
     options: dict[str, Any] = _affine(weight, bias)
-    if training and g.train:
-        options |= {"training": g.training, "momentum": momentum}
+    if training:  # in evaluation where the program itself says so: `F.batch_norm(training=True)`
+        options |= {"training": g.training if g.train else True, "momentum": momentum}
     found = g.F.batch_norm(x, mean, var, epsilon=eps, channel_axis=1, **options)
     if training and g.train:
         g.update(mean, g.item(found, 1))

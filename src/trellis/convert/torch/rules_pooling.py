@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..._core.errors import NotSupportedError
 from .builder import Dims, Tensor, TorchBuilder
-from .rules_convolution import LETTERS, batched, each, padding_of, short
+from .rules_convolution import LETTERS, batched, each, exact, padding_of, short
 from .table import rule
 
 
@@ -26,11 +27,14 @@ def max_pool(g: TorchBuilder, x: Tensor, kernel: Dims, stride: Dims = (), paddin
         options["return_indices"] = True
     pads = padding_of(padding, dims, window, (1,) * dims)
 
+    x, back = exact(g, x)
+
     def pooled(x: Tensor) -> Any:
         y = getattr(g.F, f"max_pool{dims}d")(x, short(window), short(strides), pads, **options)
         return g.items(y, 2) if with_indices else y
 
-    return batched(g, x, dims, pooled)
+    found = batched(g, x, dims, pooled)
+    return (back(found[0]), found[1]) if with_indices else back(found)
 
 
 @rule("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
@@ -46,6 +50,12 @@ def avg_pool(g: TorchBuilder, x: Tensor, kernel: Dims, stride: Dims = (), paddin
         options["count_include_pad"] = True
     if ceil_mode:
         options["ceil_mode"] = True
+    if divisor_override and ceil_mode:
+        raise NotSupportedError(
+            f"{g.source}: divisor_override= together with ceil_mode=True has no counterpart here."
+        )
+    if "float" not in (x.dtype or ""):
+        raise NotSupportedError(f"{g.source}: means of {x.dtype} are rounded in a way of torch's.")
     fn = getattr(g.F, f"avg_pool{dims}d")
     y = batched(g, x, dims, lambda x: fn(x, short(window), short(strides), pads, **options))
     return g.t.multiply(y, math.prod(window) / divisor_override) if divisor_override else y

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..._core.errors import NotSupportedError
 from ..._core.typing import Scalar
 from .builder import Tensor, TorchBuilder
 from .table import rule
@@ -23,10 +22,17 @@ def matmul(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
     return g.t.matmul(x, y)
 
 
+def _scales(x: Tensor, *numbers: Scalar) -> tuple[Any, ...]:
+    """The scales of a sum, in the type of integers cut off to one of them."""
+    is_whole = "int" in (x.dtype or "")
+    return tuple([int(n) if is_whole and isinstance(n, float) else n for n in numbers])
+
+
 @rule("aten.addmm", "aten.baddbmm", "aten.addmv")
 def addmm(
     g: TorchBuilder, x: Tensor, y: Tensor, z: Tensor, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Any:
+    beta, alpha = _scales(x, beta, alpha)
     product = g.t.matmul(y, z)
     if alpha != 1:
         product = g.t.multiply(product, alpha)
@@ -39,8 +45,9 @@ def addmm(
 def addbmm(
     g: TorchBuilder, x: Tensor, y: Tensor, z: Tensor, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Any:
-    product = g.t.sum(g.t.matmul(y, z), axis=0)
-    return g.t.add(g.t.multiply(x, beta), g.t.multiply(product, alpha))
+    beta, alpha = _scales(x, beta, alpha)
+    product = g.t.multiply(g.t.sum(g.t.matmul(y, z), axis=0), alpha)
+    return product if beta == 0 else g.t.add(g.t.multiply(x, beta), product)
 
 
 @rule("aten.outer", "aten.ger")
@@ -49,7 +56,8 @@ def outer(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
 
 
 @rule("aten.einsum")
-def einsum(g: TorchBuilder, equation: str, xs: Sequence[Tensor], **_: object) -> Any:
+def einsum(g: TorchBuilder, equation: str, xs: Sequence[Tensor], path: object = None) -> Any:
+    # The path is an order of products, which changes nothing but the time.
     return g.t.einsum(equation.replace(" ", ""), *xs)
 
 
@@ -69,15 +77,25 @@ def bilinear(
 
 
 @rule("aten.cdist", "aten._cdist_forward")
-def cdist(g: TorchBuilder, x: Tensor, y: Tensor, p: float = 2.0, *_: object) -> Any:
+def cdist(
+    g: TorchBuilder, x: Tensor, y: Tensor, p: float = 2.0, compute_mode: object = None
+) -> Any:
+    # The mode says whether torch multiplies matrices for it: rounding, not meaning.
     gaps = g.t.subtract(g.t.expand_dims(x, axis=-2), g.t.expand_dims(y, axis=-3))
-    return g.linalg.vector_norm(gaps, axis=-1, ord=float(p))
+    found = g.linalg.vector_norm(gaps, axis=-1, ord=float(p))
+    if p == 0:  # counts what differs, and is nan where one is nan
+        is_nan = g.t.any(g.t.isnan(gaps), axis=-1)
+        found = g.t.where(is_nan, float("nan"), found)
+    return found
 
 
 @rule("aten.cosine_similarity")
 def cosine_similarity(
     g: TorchBuilder, x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Any:
+    if x.shape != y.shape:
+        found = g.t.broadcast_arrays(x, y)
+        x, y = g.items(found, 2)  # type: ignore[assignment]
     return g.F.cosine_similarity(x, y, axis=dim, epsilon=eps)
 
 
@@ -97,23 +115,16 @@ def attention(g: TorchBuilder, query: Tensor, key: Tensor, value: Tensor,
         options["is_causal"] = True
     if scale is not None:
         options["scale"] = scale
-    if dropout_p > 0 and g.train:
-        options |= {"dropout_p": dropout_p, "training": g.training}
+    if dropout_p > 0:  # in evaluation too where the program itself says so
+        options |= {"dropout_p": dropout_p, "training": g.training if g.train else True}
     return g.F.scaled_dot_product_attention(query, key, value, **options)
 
 
 @rule("transformers.grouped_mm_fallback", "aten._grouped_mm")
-def grouped_matmul(
-    g: TorchBuilder, x: Tensor, weight: Tensor, offsets: Tensor, *_: object, **__: object
-) -> Any:
+def grouped_matmul(g: TorchBuilder, x: Tensor, weight: Tensor, offsets: Tensor) -> Any:
     """Rows up to offsets[0] with the first matrix, those up to offsets[1] with the second, ..."""
     first = g.t.zeros((1,), dtype=g.dtype(offsets.dtype), backend=g.to)
     return g.F.grouped_matmul(x, weight, g.t.diff(offsets, prepend=first))
-
-
-@rule("aten.linalg_solve")
-def solve(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
-    return g.linalg.solve(x, y)
 
 
 @rule("aten.linalg_matrix_power", "aten.matrix_power")
@@ -139,39 +150,3 @@ def inner(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
 def slogdet(g: TorchBuilder, x: Tensor) -> Any:
     found = g.linalg.slogdet(x)
     return g.items(found, 2)
-
-
-@rule("aten.linalg_qr")
-def qr(g: TorchBuilder, x: Tensor, mode: str = "reduced") -> Any:
-    if mode == "r":
-        raise NotSupportedError('qr with mode="r", which gives no Q')
-    found = g.linalg.qr(x, mode=mode)
-    return g.items(found, 2)
-
-
-@rule("aten.linalg_eigh")
-def eigh(g: TorchBuilder, x: Tensor, triangle: str = "L") -> Any:
-    # The triangle that is read counts only where the matrix is not symmetric.
-    part = g.t.tril(x) if triangle == "L" else g.t.triu(x)
-    rest = g.t.tril(x, k=-1) if triangle == "L" else g.t.triu(x, k=1)
-    found = g.linalg.eigh(g.t.add(part, g.t.conj(g.t.matrix_transpose(rest))))
-    return g.items(found, 2)
-
-
-@rule("aten.fft_fft", "aten.fft_ifft", "aten.fft_rfft", "aten.fft_irfft", "aten.fft_hfft",
-      "aten.fft_ihfft")  # fmt: skip
-def fft(
-    g: TorchBuilder, x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> Any:
-    name = g.source.partition("fft_")[2].partition(".")[0]
-    return getattr(g.fft, name)(x, n=n, axis=dim, norm=norm or "backward")
-
-
-@rule("aten.fft_fftn", "aten.fft_ifftn", "aten.fft_rfftn", "aten.fft_irfftn", "aten.fft_fft2",
-      "aten.fft_ifft2", "aten.fft_rfft2", "aten.fft_irfft2")  # fmt: skip
-def fftn(g: TorchBuilder, x: Tensor, s: Sequence[int] | None = None,
-         dim: Sequence[int] | None = None, norm: str | None = None) -> Any:  # fmt: skip
-    name = g.source.partition("fft_")[2].partition(".")[0]
-    dim = (-2, -1) if dim is None and name.endswith("2") else dim
-    options = {"s": s if s is None else tuple(s), "axes": dim if dim is None else tuple(dim)}
-    return getattr(g.fft, name.replace("2", "n"))(x, norm=norm or "backward", **options)

@@ -17,10 +17,12 @@ def _axes(x: Tensor, dim: Dims | None) -> Any:
     return axes[0] if len(axes) == 1 else axes
 
 
+# Everywhere here `dtype` is the type of the recorded result.
+
+
 def _reduced(name: str) -> Any:
-    def convert(
-        g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False, **_: object
-    ) -> Any:
+    def convert(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False,
+                dtype: object = None) -> Any:  # fmt: skip
         return _call(g, name, g.cast(x, g.out.dtype), dim, keepdim)
 
     return convert
@@ -48,7 +50,7 @@ for _source, _name in {
 
 @rule("aten.nansum")
 def nansum(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False,
-           **_: object) -> Any:  # fmt: skip
+           dtype: object = None) -> Any:  # fmt: skip
     x = g.cast(x, g.out.dtype)
     kept = g.noted(g.t.where(g.t.isnan(x), 0, x), x.shape, x.dtype)
     return _call(g, "sum", kept, dim, keepdim)
@@ -94,14 +96,24 @@ def frobenius_norm(g: TorchBuilder, x: Tensor, dim: Dims = (), keepdim: bool = F
     return norm(g, x, 2, dim, keepdim)
 
 
+def _summed(x: Tensor, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(len(x.shape)))
+    return axis if isinstance(axis, tuple) else (axis,)
+
+
 @rule("aten.norm", "aten.linalg_vector_norm")
 def norm(g: TorchBuilder, x: Tensor, ord: float | str | None = 2, dim: Dims | None = None,
-         keepdim: bool = False, **_: object) -> Any:  # fmt: skip
+         keepdim: bool = False, dtype: object = None) -> Any:  # fmt: skip
+    if "complex" in (x.dtype or "") and "complex" not in g.out.dtype:
+        x = g.noted(g.t.abs(x), x.shape, None)
     x = g.cast(x, g.out.dtype)
     options: dict[str, Any] = {"keepdims": True} if keepdim else {}
     axis = _axes(x, dim)
     if axis is not None:
         options["axis"] = axis
+    if ord not in (None, 0) and all([x.shape[i] == 1 for i in _summed(x, axis)]):
+        ord = 1  # of one number its size, whose powers would be too large or small
     if ord is not None and ord != 2:
         options["ord"] = float(ord)
     return g.linalg.vector_norm(x, **options)
@@ -109,7 +121,9 @@ def norm(g: TorchBuilder, x: Tensor, ord: float | str | None = 2, dim: Dims | No
 
 @rule("aten.linalg_norm", "aten.linalg_matrix_norm")
 def linalg_norm(g: TorchBuilder, x: Tensor, ord: float | str | None = None,
-                dim: Dims | None = None, keepdim: bool = False) -> Any:  # fmt: skip
+                dim: Dims | None = None, keepdim: bool = False,
+                dtype: object = None) -> Any:  # fmt: skip
+    x = x if dtype is None else g.cast(x, str(dtype))
     is_of_matrices = "matrix_norm" in g.source
     dim = (-2, -1) if dim is None and is_of_matrices else dim
     ord = "fro" if ord is None and is_of_matrices else ord
@@ -123,7 +137,7 @@ def linalg_norm(g: TorchBuilder, x: Tensor, ord: float | str | None = None,
 
 
 @rule("aten.cumsum", "aten.cumprod")
-def cumulative(g: TorchBuilder, x: Tensor, dim: int, **_: object) -> Any:
+def cumulative(g: TorchBuilder, x: Tensor, dim: int, dtype: object = None) -> Any:
     x = g.cast(x, g.out.dtype)
     if not x.shape:
         return x
@@ -150,22 +164,19 @@ def diff(g: TorchBuilder, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor 
 
 
 @rule("aten.sort")
-def sort(g: TorchBuilder, x: Tensor, *args: int | bool, **options: Any) -> Any:
-    order = argsort(g, x, *args, **options)
-    return g.t.take_along_axis(x, order, axis=_dim(args, options)), order
-
-
-def _dim(args: tuple[Any, ...], options: dict[str, Any]) -> int:
-    # `sort(x, dim, descending)` and `sort.stable(x, *, stable, dim, descending)`
-    dims = [a for a in args if type(a) is int]
-    return int(options.get("dim", dims[0] if dims else -1))
+def sort(g: TorchBuilder, x: Tensor, dim: int = -1, descending: bool = False,
+         stable: bool | None = False) -> Any:  # fmt: skip
+    order = argsort(g, x, dim, descending, stable)
+    return (g.t.take_along_axis(x, order, axis=dim) if x.shape else x), order
 
 
 @rule("aten.argsort")
-def argsort(g: TorchBuilder, x: Tensor, *args: int | bool, **options: Any) -> Any:
-    flags = [a for a in args if type(a) is bool]
-    descending = options.get("descending", flags[-1] if flags else False)
-    return g.t.argsort(x, axis=_dim(args, options), descending=descending)
+def argsort(g: TorchBuilder, x: Tensor, dim: int = -1, descending: bool = False,
+            stable: bool | None = False) -> Any:  # fmt: skip
+    """Always stable, which is right where torch asks for less."""
+    if not x.shape:
+        return g.t.zeros((), **g.created())
+    return g.t.argsort(x, axis=dim, descending=descending)
 
 
 @rule("aten.topk")
@@ -176,14 +187,20 @@ def topk(
     return g.items(found, 2)
 
 
-@rule("aten.kthvalue", "aten.median.dim")
-def kthvalue(g: TorchBuilder, x: Tensor, *args: int | bool, **options: Any) -> Any:
-    if "median" in g.source:
-        dim = args[0] if args else options.get("dim", -1)
-        k = (x.shape[dim] + 1) // 2  # type: ignore[operator]
-    else:
-        k, dim = args[0], args[1] if len(args) > 1 else options.get("dim", -1)
-    keep = g.out.shape is not None and len(g.out.shape) == len(x.shape)
+@rule("aten.median", "aten.nanmedian")
+def median(g: TorchBuilder, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    options: dict[str, Any] = {"ignore_nan": True} if "nanmedian" in g.source else {}
+    if dim is None:
+        found = g.s.median(g.t.reshape(x, (-1,)), axis=0, **options)
+        return g.t.reshape(g.item(found, 0), ())
+    found = g.s.median(x, axis=dim, **options)
+    pair = g.items(found, 2)
+    return pair if keepdim else tuple([g.t.squeeze(y, axis=dim) for y in pair])
+
+
+@rule("aten.kthvalue")
+def kthvalue(g: TorchBuilder, x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    keep = keepdim
     order = g.t.argsort(x, axis=dim)
     place = (slice(None),) * (dim % len(x.shape)) + (slice(k - 1, k),)
     index = g.item(order, place)
@@ -214,15 +231,31 @@ def searchsorted(
     side: str | None = None, sorter: Tensor | None = None,
 ) -> Any:  # fmt: skip
     edges, values = (y, x) if "bucketize" in g.source else (x, y)
+    if isinstance(values, Value) and values.dtype != getattr(edges, "dtype", values.dtype):
+        kind = g.promoted(edges, values)
+        edges, values = g.cast(edges, kind), g.cast(values, kind)
     if isinstance(edges, Value) and not isinstance(values, Value):
         values = g.t.asarray(values, dtype=g.dtype(edges.dtype), backend=g.to)
     chosen = side or ("right" if right else "left")
+    if isinstance(edges, Value) and len(edges.shape or ()) > 1:
+        rows = edges if sorter is None else g.t.take_along_axis(edges, sorter, axis=-1)
+        found = g.s.searchsorted_rows(rows, values, side=chosen)
+        return g.t.astype(found, g.dtype(g.out.dtype))
     options = {} if sorter is None else {"sorter": sorter}
     found = g.t.searchsorted(edges, values, side=chosen, **options)
     return g.t.astype(found, g.dtype(g.out.dtype)) if out_int32 else found
 
 
+@rule("aten.unique_consecutive")
+def unique_consecutive(g: TorchBuilder, x: Tensor, return_inverse: bool = False,
+                       return_counts: bool = False) -> Any:  # fmt: skip
+    """With all three results: unused ones fall away."""
+    return g.items(g.s.runs(x), 3)
+
+
 @rule("aten._unique2")
-def unique(g: TorchBuilder, x: Tensor, *_: object, **__: object) -> Any:
+def unique(g: TorchBuilder, x: Tensor, sorted: bool = True, return_inverse: bool = False,
+           return_counts: bool = False) -> Any:  # fmt: skip
+    """Always sorted, and with all three results: unused ones fall away."""
     found = g.t.unique_all(x)
     return g.item(found, 0), g.item(found, 2), g.item(found, 3)

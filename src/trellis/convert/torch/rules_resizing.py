@@ -15,16 +15,21 @@ _METHODS = {
     "_upsample_bilinear2d_aa": "bilinear",
     "_upsample_bicubic2d_aa": "bicubic",
 }
+_NO_STEP = 1e9  # a factor by which coordinates are all the same
 
 
 def upsample(g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, align_corners: bool,
              *scales: float | Sequence[float] | None) -> Any:  # fmt: skip
     name = g.source.split(".")[1]
     options: dict[str, Any] = {"method": _METHODS[name]}
-    if align_corners:
-        options["align_corners"] = True
     if name.endswith("_aa"):
         options["antialias"] = True
+        if "bicubic" in name:  # another than without
+            options["cubic_coefficient"] = -0.5
+        if align_corners:
+            scales = (_between_corners(g, x),)
+    elif align_corners:  # the corners say all, factors nothing
+        options["align_corners"], scales = True, ()
     return _resized(g, x, output_size, scales, options)
 
 
@@ -62,6 +67,18 @@ def _resized(
     if factors is not None and any([n * f != m for n, f, m in zip(sizes, factors, wanted)]):
         options["scale"] = factors
     return g.F.resize(x, wanted, data_format="channel_first", **options)
+
+
+def _between_corners(g: TorchBuilder, x: Tensor) -> list[float]:
+    """With antialias torch takes the factors of aligned corners, and centres by halves of pixels
+    all the same. Where one element comes in or out, it takes the first: no step in coordinates."""
+    pairs: list[tuple[Any, Any]] = list(zip(x.shape[2:], g.out.shape[2:]))
+    if not all([isinstance(n, int) for pair in pairs for n in pair]):
+        raise NotSupportedError(
+            f"{g.source} with align_corners=True needs images of a fixed size; convert without "
+            "dynamic= for them."
+        )
+    return [(out - 1) / (n - 1) if min(n, out) > 1 else _NO_STEP for n, out in pairs]
 
 
 def _factors(scales: Sequence[Any], dims: int) -> tuple[float, ...] | None:

@@ -4,6 +4,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ..._core.errors import NotSupportedError
 from ..._core.typing import Scalar
 from ...graph import Value
 from .builder import Dims, Size, Tensor, TorchBuilder
@@ -23,9 +24,14 @@ def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 @rule("aten.clone", "aten.contiguous", "aten.alias", "aten.lift_fresh_copy", "aten.lift_fresh",
       "aten.lift", "aten.view_copy", "aten.resolve_conj", "aten.resolve_neg", "aten.cpu",
-      "aten.cuda", "aten.requires_grad_",
-      "aten.sym_constrain_range_for_size")  # fmt: skip
-def nothing(g: TorchBuilder, x: Tensor, *_: object, **__: object) -> Any:
+      "aten.cuda", "aten.requires_grad_")  # fmt: skip
+def nothing(g: TorchBuilder, x: Tensor) -> Any:
+    return x
+
+
+@rule("aten.sym_constrain_range_for_size")
+def checked_size(g: TorchBuilder, x: Tensor, min: object = None, max: object = None) -> Any:
+    """A promise about the number, for torch's own compiler."""
     return x
 
 
@@ -38,19 +44,17 @@ def detach(g: TorchBuilder, x: Tensor) -> Any:
       "aten.to.other", "aten.float", "aten.double", "aten.half", "aten.bfloat16", "aten.int",
       "aten.long", "aten.bool", "aten._cast_Float", "aten._autocast_to_full_precision",
       "prims.convert_element_type")  # fmt: skip
-def to(g: TorchBuilder, x: Tensor, *_: object, **__: object) -> Any:
-    if x.dtype == g.out.dtype:
-        return x
-    return g.t.astype(x, g.dtype(g.out.dtype))
+def to(g: TorchBuilder, x: Tensor, dtype: object = None, other: object = None) -> Any:
+    """The type, that of `dtype` or of another tensor, is that of the recorded result."""
+    return g.cast(x, g.out.dtype)
 
 
 @rule("aten.view", "aten.reshape", "aten._unsafe_view", "aten._reshape_alias", "aten.flatten",
       "aten.unflatten", "aten.view_as", "aten.reshape_as", "aten._reshape_copy")  # fmt: skip
 def reshape(
-    g: TorchBuilder, x: Tensor, shape: Tensor | Dims | Sequence[Size] | str = (), *rest: object
+    g: TorchBuilder, x: Tensor, shape: Tensor | Dims | Sequence[Size] | str = (), *more: object
 ) -> Any:
-    if g.out.dtype != x.dtype:
-        return g.t.astype(x, g.dtype(g.out.dtype))
+    """What `flatten` and `unflatten` take more than a shape is in the recorded one."""
     wanted = g.out.shape
     if x.shape == wanted:
         return x
@@ -84,7 +88,7 @@ def _size_like(g: TorchBuilder, x: Tensor, size: int | str) -> Any:
 
 
 @rule("aten.copy")
-def copy(g: TorchBuilder, x: Tensor, source: Tensor, *_: object) -> Any:
+def copy(g: TorchBuilder, x: Tensor, source: Tensor) -> Any:
     """`source` in the shape and type of what it is written into."""
     source = g.cast(source, g.out.dtype)
     if source.shape == x.shape:
@@ -93,9 +97,12 @@ def copy(g: TorchBuilder, x: Tensor, source: Tensor, *_: object) -> Any:
     return g.t.broadcast_to(source, tuple(sizes))
 
 
-@rule("aten.view.dtype")
+@rule("aten.view.dtype", "aten.view_copy.dtype")
 def view_dtype(g: TorchBuilder, x: Tensor, dtype: str) -> Any:
-    return to(g, x)
+    """The same bits as another type."""
+    if x.dtype == dtype:
+        return x
+    return g.s.bit_cast(x, g.dtype(dtype))
 
 
 @rule("aten.permute", "aten.permute_copy")
@@ -120,7 +127,11 @@ def reversed_axes(g: TorchBuilder, x: Tensor) -> Any:
 
 @rule("aten.mT", "aten.matrix_H", "aten.mH", "aten.adjoint")
 def matrix_transpose(g: TorchBuilder, x: Tensor) -> Any:
-    return g.t.matrix_transpose(x)
+    if len(x.shape) < 2:  # `adjoint` lets them pass
+        return x
+    turned = g.t.matrix_transpose(x)
+    is_adjoint = "complex" in (x.dtype or "") and "mT" not in g.source
+    return g.t.conj(turned) if is_adjoint else turned
 
 
 @rule("aten.movedim", "aten.moveaxis")
@@ -142,7 +153,7 @@ def squeeze(g: TorchBuilder, x: Tensor, dim: Dims | None = None) -> Any:
 
 
 @rule("aten.expand", "aten.expand_copy", "aten.broadcast_to", "aten.expand_as")
-def expand(g: TorchBuilder, x: Tensor, sizes: Tensor | Sequence[Size], **_: object) -> Any:
+def expand(g: TorchBuilder, x: Tensor, sizes: Tensor | Sequence[Size]) -> Any:
     wanted = g.out.shape
     if x.shape == wanted:
         return x
@@ -182,6 +193,8 @@ def stack(g: TorchBuilder, xs: Sequence[Tensor], dim: int = 0) -> Any:
 
 @rule("aten.hstack", "aten.vstack", "aten.column_stack")
 def stack_flat(g: TorchBuilder, xs: Sequence[Tensor]) -> Any:
+    xs = [g.cast(x if x.shape else g.noted(g.t.reshape(x, (1,)), (1,), x.dtype), g.out.dtype)
+          for x in xs]  # fmt: skip
     if "column" in g.source:
         rows = [x if len(x.shape) > 1 else g.t.expand_dims(x, axis=1) for x in xs]
         return g.t.concat(rows, axis=1)
@@ -197,6 +210,8 @@ def split(
     g: TorchBuilder, x: Tensor, sizes: Size | Sequence[Size] | None = None, dim: int = 0
 ) -> Any:
     """Pieces by the recorded sizes of the results; the last may be open."""
+    if "tensor_split.tensor" in g.source:
+        raise NotSupportedError(f"{g.source} cuts where the numbers of a tensor say.")
     axis = dim % len(x.shape)
     pieces, start = [], 0
     for i, out in enumerate(g.outs):
@@ -233,7 +248,7 @@ def repeat(g: TorchBuilder, x: Tensor, repeats: Sequence[Size]) -> Any:
 
 @rule("aten.repeat_interleave")
 def repeat_interleave(g: TorchBuilder, x: Tensor, repeats: Tensor | Size | None = None,
-                      dim: Dims | None = None, **_: object) -> Any:  # fmt: skip
+                      dim: Dims | None = None, output_size: object = None) -> Any:  # fmt: skip
     if repeats is None:  # how often each index is wanted
         return g.t.repeat(g.t.arange(x.shape[0], **g.created()), x)
     return g.t.repeat(x, repeats, axis=dim)
@@ -263,7 +278,7 @@ def pad(g: TorchBuilder, x: Tensor, pad: Sequence[Size], mode: str | Scalar | No
         value: str | Scalar | None = None) -> Any:  # fmt: skip
     """The pairs of torch begin with the last axis; negative ones cut off."""
     if "constant_pad" in g.source:
-        mode, value = "constant", mode
+        mode = "constant"
     for word in ("reflect", "replicat", "circular"):
         if word in g.source:
             mode = word
@@ -292,7 +307,7 @@ def unfold(g: TorchBuilder, x: Tensor, dim: int, size: int, step: int) -> Any:
     return g.t.sliding_window(x, size, axis=dim, step=step)
 
 
-@rule("aten.as_strided")
+@rule("aten.as_strided", "aten.as_strided_copy")
 def as_strided(g: TorchBuilder, x: Tensor, size: Sequence[Size], stride: Sequence[Size],
                offset: Size | None = None) -> Any:  # fmt: skip
     return g.s.strided(x, tuple(size), tuple(stride), offset=offset or 0)

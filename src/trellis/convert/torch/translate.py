@@ -1,14 +1,19 @@
 """From the operations of an exported program to calls of Trellis, one rule after another."""
 
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.fx.operator_schemas import get_signature_for_torch_op
 
-from ..._core.errors import ConversionError, TrellisError
+from ..._core.dtypes import PROMOTION
+from ..._core.errors import ConversionError, NotSupportedError, TrellisError
 from ...graph import Value
+from ..binding import ANY, call
 from ..rules import Rule
 from . import (  # noqa: F401  (each adds its rules to the table)
     rules_activation,
@@ -16,6 +21,8 @@ from . import (  # noqa: F401  (each adds its rules to the table)
     rules_creation,
     rules_elementwise,
     rules_indexing,
+    rules_linalg,
+    rules_losses,
     rules_normalization,
     rules_pooling,
     rules_products,
@@ -29,8 +36,14 @@ from .control import CONTROL
 from .inplace import OpOverload, is_inplace
 from .table import rule
 
-# Options about places in memory, which have no meaning here.
-_MEMORY = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "generator")
+# Options that say nothing about the numbers: where they are in memory, which kernel computes them,
+# how a gradient is stored, from which stream random ones come (that of Trellis).
+_WITHOUT_MEANING = (
+    "device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "generator",
+    "cudnn_enable", "cudnn_enabled", "benchmark", "deterministic", "allow_tf32", "sparse",
+    "sparse_grad", "implicit", "requires_grad",
+)  # fmt: skip
+KNOWN_TYPES = frozenset([x for pair in PROMOTION for x in pair])
 _ASSERTS = ("_assert", "sym_constrain", "_check", "_functional_sym_constrain", "_functional_assert")
 
 
@@ -70,6 +83,18 @@ def find_rule(target: torch.fx.node.Target) -> Rule | None:
     return found
 
 
+@cache
+def parameters_of(target: torch.fx.node.Target) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """The names of an operation's arguments in order, and the defaults of those that have one."""
+    nothing = dict.fromkeys(_WITHOUT_MEANING, ANY)
+    found = get_signature_for_torch_op(target) if isinstance(target, OpOverload) else None
+    if not found:
+        return (), nothing
+    known = found[0].parameters.values()
+    names = tuple([p.name for p in known if p.kind is not p.KEYWORD_ONLY])
+    return names, {p.name: p.default for p in known if p.default is not p.empty} | nothing
+
+
 def is_assertion(target: torch.fx.node.Target) -> bool:
     name = names_of(target)[0].partition(".")[2]
     return name.startswith(_ASSERTS)
@@ -88,16 +113,51 @@ def live_nodes(graph: torch.fx.Graph) -> list[Node]:
     return [node for node in graph.nodes if node in needed]
 
 
+# Operations along an axis, which torch lets arrays without axes pass through.
+LIFTED = frozenset(
+    "topk cummax cummin kthvalue median nanmedian gather index_fill index_copy index_add "
+    "index_select index_reduce scatter scatter_add scatter_reduce unfold unfold_copy sort argsort "
+    "norm linalg_vector_norm take_along_dim diff logcumsumexp softmax log_softmax _softmax "
+    "_log_softmax flip unique_consecutive searchsorted".split()
+)
+
+
+def target_name(target: Any) -> str:
+    """The name of an operation alone: `topk` of `aten.topk.default`."""
+    return str(target).split(".")[1] if isinstance(target, OpOverload) else ""
+
+
+class Missing(NamedTuple):
+    """A result that a rule does not give."""
+
+    source: str
+    position: int
+
+
+def _refuse_types(g: TorchBuilder, node: Node) -> None:
+    """Raise for types that no framework but torch has, and for views of memory."""
+    for out in g.outs:
+        if out.dtype is not None and out.dtype not in KNOWN_TYPES:
+            raise NotSupportedError(f"{g.source} gives {out.dtype}, a type that only torch has.")
+    if "as_strided" in g.source:
+        base = node.args[0].meta.get("val")
+        if not base.is_contiguous() or base.storage_offset() != 0:
+            raise NotSupportedError(
+                f"{g.source} reads the memory behind a tensor that is itself a view. Write indices "
+                "or slices instead."
+            )
+
+
 class Translator:
     """Reads the nodes of a graph in order; `known` maps them to values of ours.
 
-    `seen` maps the names of nodes to the names of their values, for comparisons.
+    `seen` maps the names of nodes to the names of their values, one or several, for comparisons.
     """
 
     def __init__(self, g: TorchBuilder, prefix: str = ""):
         self.g = g
         self.known: dict[Node, Any] = {}
-        self.seen: dict[str, str] = {}
+        self.seen: dict[str, tuple[str | None, ...]] = {}
         self._prefix = prefix
 
     def read(self, graph: torch.fx.Graph, owner: GraphModule, inputs: dict[Node, Any]) -> Any:
@@ -117,6 +177,11 @@ class Translator:
         """An argument of a node as one of a rule."""
         if isinstance(x, Node):
             found = self.known[x]
+            if isinstance(found, Missing):
+                raise NotSupportedError(
+                    f"{found.source} gives its result {found.position} in torch, which Trellis' "
+                    "rule leaves out: it is meant for torch's own derivatives."
+                )
             if isinstance(found, torch.Tensor):
                 found = self.known[x] = self.g.constant(as_numpy(found), x.name)
             if self.g.latest and isinstance(found, Value):
@@ -163,24 +228,51 @@ class Translator:
         g.notes.operations[g.source] += 1
         convert = find_rule(target)
         assert convert is not None, target
+        _refuse_types(g, node)
         args = [self.argument(x) for x in node.args]
-        kwargs = {k: self.argument(x) for k, x in node.kwargs.items() if k not in _MEMORY}
-        result = self._converted(convert, args, kwargs)
+        kwargs = {k: self.argument(x) for k, x in node.kwargs.items()}
+        is_lifted = target_name(target) in LIFTED and getattr(args[0], "shape", None) == ()
+        lift = self._lifted if is_lifted else self._converted
+        result = lift(convert, target, args, kwargs)
         if isinstance(result, Value):
             result = g.noted(result, g.out.shape, g.out.dtype)
-            self.seen[node.name] = result.name
+            self.seen[node.name] = (result.name,)
         elif isinstance(result, (tuple, list)):
             result = tuple([
-                x if not isinstance(x, Value) else g.noted(x, out.shape, out.dtype)
-                for x, out in zip(result, g.outs)
+                Missing(g.source, i) if x is None and out.dtype is not None
+                else x if not isinstance(x, Value) else g.noted(x, out.shape, out.dtype)
+                for i, (x, out) in enumerate(zip(result, g.outs))
             ])  # fmt: skip
+            self.seen[node.name] = tuple([getattr(x, "name", None) for x in result])
         self.known[node] = result
         if is_inplace(target):
             self._overwrite(node.args[0], result)
 
-    def _converted(self, convert: Rule, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _lifted(self, convert: Rule, target: Any, args: list[Any], kwargs: Any) -> Any:
+        """A rule for arrays with axes, for one without: it gets an axis of length one."""
+        g, outs = self.g, self.g.outs
+
+        def longer(x: Any) -> Any:
+            if not isinstance(x, Value) or x.shape != ():
+                return x
+            return g.noted(g.t.reshape(x, (1,)), (1,), x.dtype)
+
+        g.outs = tuple([replace(x, shape=x.shape or (1,)) for x in outs])
+        made = self._converted(
+            convert, target, [longer(x) for x in args], {k: longer(x) for k, x in kwargs.items()}
+        )
+        several = made if isinstance(made, tuple) else (made,)
+        shaped = [
+            g.t.reshape(x, out.shape) if isinstance(x, Value) and None not in out.shape else x
+            for x, out in zip(several, outs)
+        ]
+        g.outs = outs
+        return tuple(shaped) if isinstance(made, tuple) else shaped[0]
+
+    def _converted(self, convert: Rule, target: Any, args: list[Any], kwargs: Any) -> Any:
+        names, defaults = parameters_of(target)
         try:
-            return convert(self.g, *args, **kwargs)
+            return call(convert, self.g, args, kwargs, names=names, defaults=defaults)
         except TrellisError:
             raise
         except Exception as error:
@@ -238,6 +330,12 @@ def as_numpy(x: torch.Tensor) -> Any:
 
         return x.float().numpy().astype(ml_dtypes.bfloat16)
     return x.numpy().copy()
+
+
+def as_tensor(x: Any, like: torch.Tensor) -> torch.Tensor:
+    """A NumPy array as a tensor of the type, and on the device, of another."""
+    plain = x.astype("float32") if like.dtype == torch.bfloat16 else x
+    return torch.from_numpy(plain.copy()).to(like.dtype).to(like.device)
 
 
 def _attribute(owner: object, path: str) -> Any:

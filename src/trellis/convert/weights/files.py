@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._core.errors import ArgumentError
-from ..._core.files import read_arrays
+from ..._core.files import check_regular, read_arrays
 from ...nn import Module
 from .fitting import Found, compare, put_fitting
 from .naming import Names, renamed
@@ -49,6 +49,7 @@ _OTHERS = {
 def read_safetensors(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     """The arrays of a file; for pickles and the like, an error that says how to get their
     weights."""
+    check_regular(path)
     with open(path, "rb") as file:
         head = file.read(9)
     # A safetensors file begins with 8 bytes of length, which may look like any of these, and a

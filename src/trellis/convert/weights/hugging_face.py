@@ -86,7 +86,9 @@ def _found(model: "Pretrained", arrays: Mapping[str, Any]) -> tuple[Found, list[
         known = [x for x in (name, *seconds, model.second_names.get(name)) if x in names]
         if known:
             x, layout = arrays[names[known[0]]], model.layouts.get(_pattern_of(chain))
-            found.add(chain, names[known[0]], x if layout is None else x.transpose(layout))
+            # An array with another number of axes is listed with those that do not fit.
+            fits = layout is not None and len(layout) == x.ndim
+            found.add(chain, names[known[0]], x.transpose(layout) if fits else x)
             used.add(known[0])
     unused = []
     for new, old in names.items():

@@ -3,7 +3,9 @@
 import zipfile
 from pathlib import Path
 
-from ..._core.errors import ArgumentError
+from ..._core.errors import ArgumentError, TrellisError
+from ..._core.files import check_regular
+from ..._core.printable import printable
 from ..description import Description
 from .damage import Damaged
 
@@ -12,9 +14,15 @@ def read(path: Path) -> Description:
     """What is in a file or directory; the content says which format it is."""
     try:
         return _read(path)
+    except (TrellisError, OSError):
+        raise
     except (Damaged, zipfile.BadZipFile) as error:
         raise ArgumentError(
             f"{str(path)!r} is damaged, or not a file that can be described: {error}"
+        ) from error
+    except Exception as error:  # a number where a name should be, a part that is missing
+        raise ArgumentError(
+            f"{str(path)!r} is damaged: {type(error).__name__} ({printable(error)})"
         ) from error
 
 
@@ -23,6 +31,7 @@ def _read(path: Path) -> Description:
         from .saved_model import read_saved_model
 
         return read_saved_model(path)
+    check_regular(path)
     with open(path, "rb") as file:
         head = file.read(16)
     if len(head) < 16:

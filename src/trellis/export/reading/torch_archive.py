@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,14 @@ def _json(archive: zipfile.ZipFile, parts: dict[str, str], name: str) -> Any:
         return {}
     try:
         return json.loads(_content(archive, parts[name]))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Damaged(f"{name} in it is not JSON.") from error
 
 
 def _content(archive: zipfile.ZipFile, name: str) -> bytes:
     if archive.getinfo(name).file_size > _LONGEST:
         raise Damaged(f"{name} in it has more than {_LONGEST} bytes.")
-    return archive.read(name)
+    try:
+        return archive.read(name)
+    except (OSError, ValueError, NotImplementedError, EOFError, zlib.error) as error:
+        raise Damaged(f"{name} in it cannot be read: {error}.") from error

@@ -123,7 +123,7 @@ class MultiHeadAttention(Layer):
             v["in_proj_bias"] = make_b((e + 2 * kv,), fan_in=e, fan_out=e + 2 * kv, **options)
             v["out_proj_bias"] = make_b((e,), fan_in=e, fan_out=e, **options)
         if self._add_bias_kv:
-            v["bias_k"], v["bias_v"] = weights(1, kv)[0], weights(1, kv)[0]
+            v["bias_k"], v["bias_v"] = weights(1, kv)[0, ...], weights(1, kv)[0, ...]
         return v
 
     def _forward(

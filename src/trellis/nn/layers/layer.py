@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
+from ..._core.errors import ArgumentError
 from ..._core.typing import Device, DTypeLike
 from ...functional._layout import all_formats, is_first
 from ..init import GlorotUniform, Initializer, Zeros
@@ -109,4 +110,7 @@ def per_axis(value: int | Sequence[int], dims: int) -> tuple[int, ...]:
     >>> per_axis(3, 2)
     (3, 3)
     """
-    return (value,) * dims if isinstance(value, int) else tuple(value)
+    sizes = (value,) * dims if isinstance(value, int) else tuple(value)
+    if not sizes:
+        raise ArgumentError(f"Expected one size or {dims} of them, got none: {value!r}.")
+    return sizes

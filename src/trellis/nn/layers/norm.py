@@ -159,7 +159,7 @@ class _BatchNorm(_ChannelNorm):
         self._check_rank(x)
         options = {**self._weights(), "channel_axis": self._axis}
         if not self._is_tracking:
-            blank = zeros_like(moveaxis(x, self._axis, -1)[(0,) * (len(x.shape) - 1)])
+            blank = zeros_like(moveaxis(x, self._axis, -1)[(*[0] * (len(x.shape) - 1), ...)])
             return functions.batch_norm(x, blank, blank, training=True, **options)[0]
         kept = self.buffers
         if not self.training:

@@ -28,6 +28,7 @@ from .buffers import (
 )
 from .call import Call, here
 from .draw import Drawing
+from .foreign import ForeignNames
 from .node import Node, as_container, way_up
 from .queries import TreeQueries
 from .repeating import NotedModules
@@ -74,7 +75,7 @@ class _ModuleType(type):
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
+class Module(TreeQueries, Saving, Summary, Drawing, ForeignNames, metaclass=_ModuleType):
     """The base class of layers and models.
 
     A subclass assigns other modules to attributes, returns variables of its own from

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._array.interchange import to_numpy
 from ..._core import tree
+from ..._core.arrays import is_array
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, ShapeError
 from ..._core.typing import Array
@@ -124,17 +125,19 @@ def _by_module_key(expected: Mapping[str, Any], modules: list[Any]) -> dict[int,
 def _check(key: str, call: int, ret: Any, expectation: Any) -> None:
     is_detailed = isinstance(expectation, dict)
     wanted = expectation["val"] if is_detailed else expectation
-    if call >= len(wanted):
+    count = wanted.shape[0] if is_array(wanted) else len(wanted)
+    if call >= count:
         raise ArgumentError(
             f"{key.strip()} was called {call + 1} times, but expected_submod_rets has "
-            f"{len(wanted)} entries for it; write one for each call, None where it is not to be "
+            f"{count} entries for it; write one for each call, None where it is not to be "
             "checked."
         )
-    if wanted[call] is None:
+    wanted = wanted[call, ...] if is_array(wanted) else wanted[call]
+    if wanted is None:
         return
     atol = _tolerance(expectation, "atol", call, 1e-8) if is_detailed else 1e-8
     rtol = _tolerance(expectation, "rtol", call, 1e-5) if is_detailed else 1e-5
-    found, want = tree.leaves(ret), _leaves_like(ret, wanted[call])
+    found, want = tree.leaves(ret), _leaves_like(ret, wanted)
     if len(found) != len(want):
         raise ShapeError(
             f"Call {call} of {key.strip()} returned {len(found)} arrays, but {len(want)} are "

@@ -70,7 +70,8 @@ def _complexify(x: Any, g: Any) -> Any:
 
 _real = differentiable(np.real, lambda ans, x: lambda g: unbroadcast(_complexify(x, g), x))
 _imag = differentiable(
-    np.imag, lambda ans, x: lambda g: unbroadcast(-1j * g if np.iscomplexobj(x) else 0 * g, x)
+    np.imag,
+    lambda ans, x: lambda g: unbroadcast(np.multiply(-1j if np.iscomplexobj(x) else 0, g), x),
 )
 
 

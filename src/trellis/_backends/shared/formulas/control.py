@@ -28,7 +28,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     leaves, spec = tree.flatten(xs)
     carry, outputs = init, []
     for i in range(leaves[0].shape[0]):
-        carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
+        carry, y = fn(carry, tree.unflatten(spec, [leaf[i, ...] for leaf in leaves]))
         outputs.append(y)
     if not outputs:  # one step on zeros finds the shapes of the outputs
         zeros = [xp.zeros(leaf.shape[1:], dtype=leaf.dtype) for leaf in leaves]

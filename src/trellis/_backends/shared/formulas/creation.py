@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.dispatch import load
+from ...._core.dispatch import load, loaded
 from ...._core.errors import ArgumentError, CopyError
 from ...._core.typing import Device, DTypeLike, Scalar, Shape
 from ...array_api import Native
@@ -30,9 +30,15 @@ def asarray(
         raise CopyError(
             f"copy=False, but a {type(obj).__name__} has no memory to share. Write copy=None."
         )
-    found = load("numpy").asarray(obj, dtype=name, copy=copy)
+    found = _numpy().asarray(obj, dtype=name, copy=copy)
     found = found if hasattr(obj, "dtype") else held(xp, found)
     return xp.from_numpy(found, device=device, copy=None if copy else copy)
+
+
+def _numpy() -> Any:
+    """NumPy's backend itself: while a recording runs, `load` gives one that leads back here."""
+    load("numpy")
+    return loaded["numpy"]
 
 
 def _of_array(x: Native, dtype: DTypeLike | None, device: Device | None, copy: Any) -> Native:
@@ -57,7 +63,7 @@ def _holds_array(items: Any) -> bool:
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Native:
     if isinstance(x, xp.ARRAY_TYPES):
         return xp.asarray(x, device=device, copy=copy)
-    return xp.from_numpy(load("numpy").from_dlpack(x), device=device, copy=copy)
+    return xp.from_numpy(_numpy().from_dlpack(x), device=device, copy=copy)
 
 
 def full(
@@ -71,7 +77,7 @@ def full(
         value = xp.asarray(fill_value, dtype=dtype, device=device)
     else:
         kind = None if dtype is None else xp.dtype_name(dtype)
-        number = load("numpy").full((), fill_value, dtype=kind)
+        number = _numpy().full((), fill_value, dtype=kind)
         value = xp.from_numpy(held(xp, np.asarray(number)), device=device)
     return xp.broadcast_to(value, (shape,) if isinstance(shape, int) else tuple(shape))
 

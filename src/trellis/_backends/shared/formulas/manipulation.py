@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from ...._core.dtypes import fitted
+from ...._core.guards import check_whole
 from ...._core.shapes import (
     broadcast_shapes,
     check_lengths,
     check_new_axis,
     check_squeezable,
+    new_axes,
     normal_axes,
     normal_axis,
 )
@@ -22,11 +24,14 @@ def broadcast_arrays(*arrays: Native) -> list[Native]:
     return [xp.broadcast_to(x, shape) for x in arrays]
 
 
-def expand_dims(x: Native, /, axis: int) -> Native:
+def expand_dims(x: Native, /, axis: Ints) -> Native:
     ndim = len(x.shape)
-    check_new_axis(axis, ndim)
-    place = axis % (ndim + 1)
-    return xp.reshape(x, (*x.shape[:place], 1, *x.shape[place:]))
+    if isinstance(axis, int):
+        check_new_axis(axis, ndim)
+    shape = list(x.shape)
+    for place in new_axes((axis,) if isinstance(axis, int) else axis, ndim):
+        shape.insert(place, 1)
+    return xp.reshape(x, tuple(shape))
 
 
 def squeeze(x: Native, /, axis: Ints) -> Native:
@@ -42,7 +47,7 @@ def stack(arrays: Sequence[Native], /, *, axis: int = 0) -> Native:
 def unstack(x: Native, /, *, axis: int = 0) -> tuple[Native, ...]:
     place = normal_axis(axis, len(x.shape))
     before = (slice(None),) * place
-    return tuple([x[(*before, i)] for i in range(x.shape[place])])
+    return tuple([x[(*before, i, ...)] for i in range(x.shape[place])])
 
 
 def moveaxis(x: Native, source: Ints, destination: Ints, /) -> Native:
@@ -146,6 +151,8 @@ def _sources(x: Native, axis: int, low: int, high: int, mode: str) -> Native:
 
 def sliding_window(x: Native, window: int, /, *, axis: int = -1, step: int = 1) -> Native:
     """All windows along an axis, as a new last axis."""
+    check_whole(window)
+    check_whole(step)
     axis = normal_axis(axis, len(x.shape))
     place = xp.device(x)
     starts = xp.arange(0, x.shape[axis] - window + 1, step, device=place)

@@ -18,7 +18,7 @@ def lstm(
     width = recurrent_kernel.shape[0]
     hs = []
     for t in range(x.shape[0]):
-        z = inputs[t] + xp.matmul(h, recurrent_kernel)
+        z = inputs[t, ...] + xp.matmul(h, recurrent_kernel)
         i, f, o = [xp.sigmoid(z[:, g * width : (g + 1) * width]) for g in (0, 1, 3)]
         c = f * c + i * xp.tanh(z[:, 2 * width : 3 * width])
         h = o * xp.tanh(c)

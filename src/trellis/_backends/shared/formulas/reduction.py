@@ -72,7 +72,7 @@ def diff(
         x = xp.concat(parts, axis=axis)
     before = (slice(None),) * axis
     for _ in range(n):
-        high, low = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+        high, low = x[(*before, slice(1, None), ...)], x[(*before, slice(None, -1), ...)]
         is_bool = type_name(xp, x) == "bool"
         x = xp.not_equal(high, low) if is_bool else xp.subtract(high, low)
     return x

@@ -54,5 +54,5 @@ def topk(x: Native, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple
     """The k largest (or smallest) in order, and their indices; ties by the lower index."""
     axis = normal_axis(axis, len(x.shape))
     order = xp.argsort(x, axis=axis, descending=largest)
-    indices = order[(slice(None),) * axis + (slice(0, k),)]
+    indices = order[(slice(None),) * axis + (slice(0, k), ...)]
     return xp.take_along_axis(x, indices, axis=axis), indices

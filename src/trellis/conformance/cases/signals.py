@@ -1,0 +1,141 @@
+import numpy as np
+
+from .case import COMPLEX, CORNER, NO_FLOATS, NOT_FLOAT, STEPS, Case, complex_numbers, numbers
+
+places = np.array([-1.5, -0.5, 0.25, 1.0, 1.75])
+phases = np.array([[0.0, 2.5, -2.0, 1.0, -2.5], [3.0, -3.0, 0.5, 2.9, -2.8]])
+edges = np.array([-1.0, 0.0, 0.5, 2.0])
+
+CASES = [
+    Case("angle", (complex_numbers(5),), lambda x: np.angle(x), gradient=COMPLEX),
+    Case(
+        "angle",
+        (np.array([1.0, -2.0, 0.0]),),
+        [0.0, 180.0, 0.0],
+        kwargs={"deg": True},
+        about="real, degrees",
+        gradient=STEPS,
+    ),
+    Case("deg2rad", (numbers(4),), lambda x: np.deg2rad(x)),
+    Case("rad2deg", (numbers(4),), lambda x: np.rad2deg(x)),
+    Case("sinc", (numbers(6),), lambda x: np.sinc(x)),
+    Case("sinc", (np.array([0.0, 1e-3, 1.0]),), lambda x: np.sinc(x), about="at 0"),
+    Case(
+        "sinc",
+        (np.array([0, 1]),),
+        [1.0, 0.0],
+        about="integers",
+        gradient=NO_FLOATS,
+        dtypes=("float32",),
+    ),
+    Case("unwrap", (phases,), lambda x: np.unwrap(x)),
+    Case(
+        "unwrap",
+        (phases,),
+        lambda x: np.unwrap(x, discont=4.0, axis=0, period=5.0),
+        kwargs={"discont": 4.0, "axis": 0, "period": 5.0},
+        about="period, first axis",
+    ),
+    Case("trapezoid", (numbers(3, 5),), lambda y: np.trapezoid(y, dx=0.5), kwargs={"dx": 0.5}),
+    Case(
+        "trapezoid",
+        (numbers(5, 2), places),
+        lambda y, x: np.trapezoid(y, x, axis=0),
+        kwargs={"axis": 0},
+        about="places",
+    ),
+    Case("gradient", (numbers(3, 4),), lambda x: tuple(np.gradient(x)), then=tuple),
+    Case(
+        "gradient",
+        (numbers(5), places),
+        lambda x, h: np.gradient(x, h, edge_order=2),
+        kwargs={"edge_order": 2},
+        about="places, second order at the ends",
+    ),
+    Case(
+        "gradient",
+        (numbers(5, 3), 0.5),
+        lambda x, h: np.gradient(x, h, axis=0, edge_order=2),
+        kwargs={"axis": 0, "edge_order": 2},
+        about="one axis, a distance",
+    ),
+    Case(
+        "interp",
+        (np.array([-2.0, -0.7, 0.3, 1.1, 9.0]), places, numbers(5)),
+        lambda x, p, v: np.interp(x, p, v),
+    ),
+    Case(
+        "interp",
+        (np.array([[-2.0, 0.3], [1.1, 9.0]]), places, numbers(5)),
+        lambda x, p, v: np.interp(x, p, v, left=-9.0, right=7.0),
+        kwargs={"left": -9.0, "right": 7.0},
+        about="outside",
+    ),
+    Case(
+        "interp",
+        (np.array([-2.0, -0.7, 0.3, 1.1, 8.7]), places, numbers(5)),
+        lambda x, p, v: np.interp(x, p, v, period=4.0),
+        kwargs={"period": 4.0},
+        about="period",
+    ),
+    Case(
+        "interp",
+        (np.array([1.0, np.nan, 2.0]), np.array([0.0, 1.0, 1.0, 2.0]), np.array([0, 1, 5, 6.0])),
+        [5.0, np.nan, 6.0],
+        about="a step, nan, the last point",
+        gradient=CORNER,
+    ),
+    Case(
+        "interp",
+        (np.array([-2.0, -0.7, 0.3, 1.1]), places, complex_numbers(5)),
+        lambda x, p, v: np.interp(x, p, v),
+        about="complex",
+        gradient=COMPLEX,
+    ),
+    Case(
+        "digitize",
+        (np.array([-2.0, 0.0, 0.7, 3.0]), edges),
+        lambda x, b: np.digitize(x, b),
+        gradient=NOT_FLOAT,
+    ),
+    Case(
+        "digitize",
+        (np.array([-2.0, 0.0, 0.7, 3.0]), edges[::-1].copy()),
+        lambda x, b: np.digitize(x, b, right=True),
+        kwargs={"right": True},
+        about="falling edges",
+        gradient=NOT_FLOAT,
+    ),
+    Case("convolve", (numbers(7), numbers(3)), lambda a, b: np.convolve(a, b)),
+    Case(
+        "convolve",
+        (numbers(3), numbers(6)),
+        lambda a, b: np.convolve(a, b, "same"),
+        kwargs={"mode": "same"},
+        about="same",
+    ),
+    Case(
+        "convolve",
+        (np.array([1, 2, 3]), np.array([1, -1])),
+        [1, 1],
+        kwargs={"mode": "valid"},
+        about="integers, valid",
+        gradient=NO_FLOATS,
+    ),
+    Case(
+        "correlate",
+        (complex_numbers(5), complex_numbers(2)),
+        lambda a, b: np.correlate(a, b, "full"),
+        kwargs={"mode": "full"},
+        about="complex",
+        gradient=COMPLEX,
+    ),
+    Case("correlate", (numbers(6), numbers(3)), lambda a, b: np.correlate(a, b)),
+    Case(
+        "correlate",
+        (numbers(4), numbers(7)),
+        lambda a, b: np.correlate(a, b, "same"),
+        kwargs={"mode": "same"},
+        about="the second one longer",
+    ),
+]
