@@ -118,8 +118,10 @@ class Change:
 
 
 def changes(old, new, found_in=look_up):
-    """All changes from one API to another."""
-    made = [Change(path, "is new", False) for path in new if path not in old]
+    """All changes from one API to another. The members of a new class are news with it."""
+    fresh = [path for path in new if path not in old]
+    own = [path for path in fresh if path.rpartition(".")[0] not in fresh]
+    made = [Change(path, "is new", False) for path in own]
     for path, before in old.items():
         after = found_in(path, new)
         if after is None:

@@ -44,6 +44,14 @@ def test_a_member_may_move_to_a_base_class(api):
     assert api.look_up("trellis.nn.Linear.unknown", {}) is None
 
 
+def test_members_of_a_new_class_are_news_with_it(api):
+    own = {"parameters": None}
+    old = {"trellis.Old": own}
+    new = {**old, "trellis.Old.more": own, "trellis.New": own, "trellis.New.part": own}
+    made = api.changes(old, new, found_in=lambda path, names: names.get(path))
+    assert [change.path for change in made] == ["trellis.Old.more", "trellis.New"]
+
+
 def parameters(api, fn):
     return api.described(fn)["parameters"]
 
