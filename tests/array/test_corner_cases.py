@@ -567,6 +567,21 @@ def test_linear_algebra_in_every_type(name, backend, array, x64):
                 np.testing.assert_allclose(y, z, rtol=2.0**-7, atol=2.0**-8)
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_extremes_of_large_arrays_with_nan(name, kind, array):
+    """Kernels for many elements are others than those for few."""
+    x = np.ones((80, 80), "float32")
+    x[7, 5] = np.nan
+    given = trellis.astype(array(x), kind)
+    for axis, expected in ((None, np.isnan(x).any()), (0, np.isnan(x).any(0))):
+        found = getattr(trellis, name)(given, axis=axis)
+        assert trellis.dtype(found) == kind
+        found = trellis.to_numpy(trellis.astype(found, "float32"))
+        np.testing.assert_array_equal(np.isnan(found), expected)
+        np.testing.assert_array_equal(found[~np.isnan(found)], 1.0)
+
+
 @pytest.mark.parametrize("kind", ["int8", "int64", *dtypes.FLOATING, *dtypes.COMPLEX])
 def test_eigenvalues_are_complex_in_every_type(kind, array, x64):
     """2 by 2 with the eigenvalues 1 and 3: complex64, or complex128 for 64 bits."""

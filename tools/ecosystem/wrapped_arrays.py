@@ -57,23 +57,34 @@ def _namespace(name):
     return found
 
 
-# SciPy --------------------------------------------------------------------------------------------
+# SciPy and array-api-extra ------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef, request):
-    """The fixture `xp` of SciPy gets the namespace of wrapped arrays as its parameter."""
+    """The fixtures of the tests that give an array library give the namespace of wrapped arrays."""
     namespace = request.config.stash[_NAMESPACE]
     if namespace is None:
         return None
-    if fixturedef.argname == "xp" and getattr(request.param, "__name__", "") == STANDARD:
-        request.param = _Library(namespace)
-    if fixturedef.argname == "devices":
-        # SciPy 1.17 adds to a list; since 2025.12 the standard has a tuple.
-        found = [*namespace.__array_namespace_info__().devices(), None]
-        fixturedef.cached_result = (found, fixturedef.cache_key(request), None)
-        return found
-    return None
+    if fixturedef.argname == "xp" and hasattr(request, "param"):
+        if request.param.__name__ == STANDARD:  # in SciPy it is a parameter
+            request.param = _Library(namespace)
+        return None
+    make = _FIXTURES.get(fixturedef.argname)
+    if make is None or fixturedef.baseid.rpartition("/")[2] not in ("", "scipy", "main"):
+        return None
+    found = make(namespace)
+    fixturedef.cached_result = (found, fixturedef.cache_key(request), None)
+    return found
+
+
+_FIXTURES = {
+    # SciPy 1.17 adds to a list; since 2025.12 the standard has a tuple.
+    "devices": lambda xp: [*xp.__array_namespace_info__().devices(), None],
+    # Those of array-api-extra.
+    "xp": lambda xp: xp,
+    "device": lambda xp: xp.__array_namespace_info__().default_device(),
+}
 
 
 class _Library:
