@@ -37,6 +37,7 @@ def pytest_configure(config):
     namespace = None if is_native else _namespace(name)
     config.stash[_NAMESPACE] = namespace
     if any(["sklearn" in str(arg) for arg in config.args]):
+        os.environ["SCIPY_ARRAY_API"] = "1"  # scikit-learn asks for this very value
         _for_sklearn(NATIVE[name] if is_native else WRAPPED)
 
 
