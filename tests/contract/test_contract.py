@@ -220,7 +220,7 @@ def test_namespace_holds_no_framework(backend, xp):
         and not name.startswith("_")
     }
     assert modules == set()
-    assert xp.__array_api_version__ == "2024.12"
+    assert xp.__array_api_version__ == "2025.12"
     assert xp.__array_namespace_info__().dtypes() is not None
 
 

@@ -282,7 +282,7 @@ def is_64_bits(number: int) -> bool:
 def refuse_value(value: object, name: str) -> ArgumentError:
     """What every backend raises for a number that an array of type `name` cannot hold."""
     return ArgumentError(
-        f"{value!r} does not fit into {name}. Cast the array to a wider type first."
+        f"{value!r} does not fit into {name}. Cast the array to a wider dtype first."
     )
 
 
