@@ -28,7 +28,7 @@ ELEMENTWISE |= {"conj": "conj", "zeros_like": "zeros_like"}
 REDUCTIONS = {name: name for name in ("all", "any", "max", "min", "mean", "sum", "prod")}
 REDUCTIONS |= {name: name for name in ("argmax", "argmin", "count_nonzero", "flip", "logsumexp")}
 REDUCTIONS |= {"cumsum": "cumulative_sum"}
-SEVERAL = {name: name for name in ("matmul", "maximum", "minimum", "where", "kron", "moveaxis")}
+SEVERAL = {name: name for name in ("matmul", "maximum", "minimum", "kron", "moveaxis")}
 TYPES = ("int32", "int64", "float32", "float64", "complex64", "complex128")
 CONSTANTS = {"pi": trellis.pi, "e": trellis.e, "inf": trellis.inf, "nan": trellis.nan}
 
@@ -127,6 +127,9 @@ class TrellisBackend(Backend, backend_name="trellis"):
     def clip(self, tensor: Any, a_min: Any = None, a_max: Any = None, **_: Any) -> Any:
         return trellis.clip(tensor, a_min, a_max)
 
+    def where(self, condition: Any, *values: Any) -> Any:
+        return trellis.where(condition, *values) if values else trellis.nonzero(condition)
+
     def index_update(self, tensor: Any, indices: Any, values: Any) -> Any:
         return trellis.at(tensor, indices).set(values)
 
@@ -159,6 +162,8 @@ class TrellisBackend(Backend, backend_name="trellis"):
 
     def lstsq(self, a: Any, b: Any, rcond: Any = None, **_: Any) -> Any:
         x = trellis.matmul(trellis.linalg.pinv(a, rtol=rcond), b)
+        if int(trellis.linalg.matrix_rank(a)) < a.shape[1]:  # as in NumPy: then there are none
+            return x, self.tensor([], **self.context(a))
         return x, trellis.sum(trellis.square(trellis.matmul(a, x) - b), axis=0)
 
     def qr(self, a: Any, mode: Any = "reduced") -> Any:
