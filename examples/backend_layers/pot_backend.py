@@ -27,8 +27,11 @@ FRAMEWORKS = {
     "jax": ("JaxBackend", "jax"),
     "tf": ("TensorflowBackend", "tensorflow"),
 }
+TRACED = trellis.namespace("numpy").ARRAY_TYPES[1]  # what `trellis.grad` follows on NumPy
 SPARSE = ("coo_matrix", "issparse", "tocsr", "eliminate_zeros", "todense", "sparse_coo_data")
-ALIKE = {name: name for name in "sign exp log sqrt isnan isinf real imag conj floor isfinite".split()}
+ALIKE = {
+    name: name for name in "sign exp log sqrt isnan isinf real imag conj floor isfinite".split()
+}
 ALIKE |= {"arccos": "acos"}
 REDUCED = {name: name for name in ("mean", "median", "std", "argmax", "argmin")}
 REDUCED |= {"cumsum": "cumulative_sum", "flip": "flip"}
@@ -57,6 +60,7 @@ class TrellisBackend(ot.backend.Backend):
 
     def _array(self, a: Any) -> Any:
         """POT passes Python's numbers and lists too, where NumPy would take them."""
+        a = self.todense(a)
         return a if trellis.is_array(a) else self.xp.asarray(a, dtype=_kind(a))
 
     def _like(self, type_as: Any) -> dict[str, Any]:
@@ -79,7 +83,11 @@ class TrellisBackend(ot.backend.Backend):
 
     def set_gradients(self, val: Any, inputs: Any, grads: Any) -> Any:
         """`val`, with the derivatives `grads` by `inputs`: a term that is 0, but for them."""
-        terms = [trellis.sum(x * trellis.stop_gradient(g)) for x, g in zip(inputs, grads, strict=True)]
+        if self.framework == "numpy" and not any([isinstance(x, TRACED) for x in inputs]):
+            return val
+        terms = [
+            trellis.sum(x * trellis.stop_gradient(g)) for x, g in zip(inputs, grads, strict=True)
+        ]
         change = sum(terms[1:], terms[0])
         return trellis.stop_gradient(val) + (change - trellis.stop_gradient(change))
 

@@ -22,7 +22,9 @@ import trellis
 
 FRAMEWORKS = {"numpy": "numpy", "jax": "jax", "pytorch": "torch", "tensorflow": "tensorflow"}
 # tensorly's name: ours. Functions of one array, of an array and an axis, and of several arrays.
-ELEMENTWISE = {name: name for name in "exp log log2 sin cos tan sinh cosh tanh sqrt abs sign".split()}
+ELEMENTWISE = {
+    name: name for name in "exp log log2 sin cos tan sinh cosh tanh sqrt abs sign".split()
+}
 ELEMENTWISE |= {f"arc{name}": f"a{name}" for name in "sin cos tan sinh cosh tanh".split()}
 ELEMENTWISE |= {"conj": "conj", "zeros_like": "zeros_like"}
 REDUCTIONS = {name: name for name in ("all", "any", "max", "min", "mean", "sum", "prod")}
@@ -217,7 +219,9 @@ def install() -> list[type[TrellisBackend]]:
         body = {"framework": framework}
         options = {"backend_name": name}
         made.append(
-            types.new_class(f"{name}_over_trellis", (TrellisBackend,), options, lambda d: d.update(body))
+            types.new_class(
+                f"{name}_over_trellis", (TrellisBackend,), options, lambda d: d.update(body)
+            )
         )
         BackendManager._loaded_backends.pop(name, None)
     BackendManager.set_backend(BackendManager.get_backend())
