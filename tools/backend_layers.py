@@ -32,9 +32,7 @@ def run(name: str, module: str, tests: Path, options: list[str], **variables: st
     path.insert(0, variables.pop("first_on_path", ""))
     variables["PYTHONPATH"] = os.pathsep.join([each for each in path if each])
     print(f"== {name}", flush=True)
-    with (
-        tempfile.TemporaryDirectory() as folder
-    ):  # not the checkout: it has an `ot` without solvers
+    with tempfile.TemporaryDirectory() as folder:  # the checkout has an `ot` without solvers
         done = subprocess.run(
             command(module, tests, options),
             cwd=folder,

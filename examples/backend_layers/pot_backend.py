@@ -5,9 +5,9 @@
     pot_backend.install()  # before arrays are passed to POT
     ot.sinkhorn2(a, b, M, 0.1)
 
-POT 0.9.7 writes each of its functions once more for each framework. Here a method says how POT calls
-its arguments, and Trellis runs it where the arrays are. Sparse matrices stay POT's own: Trellis has
-none. POT's types without a hint (`type_as=None`) are float64, as in NumPy.
+POT 0.9.7 writes each of its functions once more for each framework. Here a method says how POT
+calls its arguments, and Trellis runs it where the arrays are. Sparse matrices stay POT's own:
+Trellis has none. POT's types without a hint (`type_as=None`) are float64, as in NumPy.
 """
 
 import time
@@ -132,7 +132,7 @@ class TrellisBackend(ot.backend.Backend):
             raise ValueError("size must be an integer")
         return trellis.random.permutation(self._key(), size)
 
-    # Element by element, and reductions; more of them below -----------------------------------------
+    # Element by element, and reductions; more of them below ---------------------------------------
 
     def abs(self, a: Any) -> Any:
         return trellis.abs(self._array(a))
@@ -358,7 +358,7 @@ for _name, _ours in (ALIKE | REDUCED).items():
 
 
 def install() -> list[type[TrellisBackend]]:
-    """Replace POT's classes, for the frameworks that are installed; returns those in their place."""
+    """Replace POT's classes, for the frameworks that are installed; returns ours."""
     made = []
     for name, (title, framework) in FRAMEWORKS.items():
         if not trellis.backends(framework).is_installed:

@@ -22,10 +22,9 @@ import trellis
 
 FRAMEWORKS = {"numpy": "numpy", "jax": "jax", "pytorch": "torch", "tensorflow": "tensorflow"}
 # tensorly's name: ours. Functions of one array, of an array and an axis, and of several arrays.
-ELEMENTWISE = {
-    name: name for name in "exp log log2 sin cos tan sinh cosh tanh sqrt abs sign".split()
-}
-ELEMENTWISE |= {f"arc{name}": f"a{name}" for name in "sin cos tan sinh cosh tanh".split()}
+CURVES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+ELEMENTWISE = {name: name for name in ("exp", "log", "log2", "sqrt", "abs", "sign", *CURVES)}
+ELEMENTWISE |= {f"arc{name}": f"a{name}" for name in CURVES}
 ELEMENTWISE |= {"conj": "conj", "zeros_like": "zeros_like"}
 REDUCTIONS = {name: name for name in ("all", "any", "max", "min", "mean", "sum", "prod")}
 REDUCTIONS |= {name: name for name in ("argmax", "argmin", "count_nonzero", "flip", "logsumexp")}
@@ -216,13 +215,9 @@ def install() -> list[type[TrellisBackend]]:
         if framework == "tensorflow":  # tensorly's own backend changes TensorFlow in this way, too
             numpy_like = importlib.import_module("tensorflow.experimental.numpy")
             numpy_like.experimental_enable_numpy_behavior()
-        body = {"framework": framework}
-        options = {"backend_name": name}
-        made.append(
-            types.new_class(
-                f"{name}_over_trellis", (TrellisBackend,), options, lambda d: d.update(body)
-            )
-        )
+        cls = types.new_class(f"{name}_over_trellis", (TrellisBackend,), {"backend_name": name})
+        cls.framework = framework
+        made.append(cls)
         BackendManager._loaded_backends.pop(name, None)
     BackendManager.set_backend(BackendManager.get_backend())
     return made
