@@ -66,9 +66,11 @@ $(VENV)/.models: $(VENV)/.all
 		rapidocr-onnxruntime==1.4.4 basic-pitch==0.4.0
 	touch $@
 
-# Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks.
+# Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks;
+# with checkouts of yours, the suites of other libraries over Trellis: POT=... TENSORLY=...
 test-matrices: $(VENV)/.models
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -m long $(PYTEST)
+	$(BIN)/python tools/backend_layers.py $(if $(POT),--pot $(POT)) $(if $(TENSORLY),--tensorly $(TENSORLY))
 
 # The large matrices: hours, for a release or a night.
 test-long: test test-matrices test-lowest test-alone test-mlx
