@@ -2,6 +2,7 @@
 
 import mmap
 import os
+from bisect import bisect_right
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ class Lines:
         self._begins = np.concatenate([begins for begins, _ in places])
         self._ends = np.concatenate([ends for _, ends in places])
         # The number of the first line of each file, and that after the last.
-        self._firsts = np.cumsum([0, *[len(begins) for begins, _ in places]])
+        self._firsts = np.cumsum([0, *[len(begins) for begins, _ in places]]).tolist()
         self._open: dict[int, Any] = {}
 
     @property
@@ -121,14 +122,16 @@ class Lines:
         return len(self._begins)
 
     def __getitem__(self, index: int) -> str:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"line {index} of {len(self)}")
-        index = int(index) % len(self)
-        file = int(np.searchsorted(self._firsts, index, side="right")) - 1
+        count = len(self._begins)
+        if not -count <= index < count:
+            raise IndexError(f"line {index} of {count}")
+        index = int(index) % count
+        file = bisect_right(self._firsts, index) - 1
         content = self._open.get(file)
         if content is None:
             content = self._open[file] = _content(self._paths[file])
-        return str(content[int(self._begins[index]) : int(self._ends[index])], self._encoding)
+        line = content[self._begins.item(index) : self._ends.item(index)]
+        return str(line, self._encoding)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_open": {}}

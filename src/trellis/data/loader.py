@@ -9,7 +9,6 @@ import numpy as np
 
 from .._core import tree
 from .._core.dispatch import current_backend, load
-from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ArgumentTypeError, DataError
 from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, seed_words
@@ -146,7 +145,6 @@ class Loader:
             map,
             collate,
             pad,
-            str(default_dtype()),
             is_batched=batch_size is None,
         )
         self._workers = _workers(self._make, workers, worker_kind, prefetch)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._core import tree
+from .._core.dispatch import current_backend, using_backend
+from .._core.dtypes import default_dtype, using_default_dtype
 from .._core.errors import DataError
 from .._core.threefry import MASK, Words, fold_in_words, threefry
 from .._core.typing import Array, Backend, Device
@@ -35,12 +37,13 @@ class Maker:
         map: Callable[[Any], Any] | None,
         collate: Callable[[list[Any]], Any] | None,
         pad: Pad,
-        float_type: str,
         is_batched: bool,
     ):
         self._source, self._plan = source, plan
         self._map, self._collate, self._pad = map, collate, pad
-        self._float_type, self._is_batched = float_type, is_batched
+        # Threads and processes do not know the defaults of the caller.
+        self._backend, self._float_type = current_backend(), str(default_dtype())
+        self._is_batched = is_batched
         self._is_whole = (
             map is None and collate is None and not is_batched and isinstance(source, Arrays)
         )
@@ -93,7 +96,7 @@ class Maker:
             return examples
         draws = _Draws(epoch_key(task.key, FOR_EXAMPLES, task.epoch))
         found = []
-        with draws:
+        with draws, using_backend(self._backend), using_default_dtype(self._float_type):
             for index, occurrence, example in zip(indices, occurrences, examples):
                 draws.begin(occurrence)
                 try:

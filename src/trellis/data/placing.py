@@ -30,12 +30,19 @@ class Target:
     is_cast: bool
     sharding: Any = None
 
-    def __call__(self, batch: object) -> Any:
+    def __call__(self, batch: Any) -> Any:
+        kind = type(batch)
+        if kind is list and batch and isinstance(batch[0], (str, bytes)):
+            return batch  # the text of all examples
+        if kind is list or kind is tuple:
+            return kind([self(x) for x in batch])
+        if kind is dict:
+            return {name: self(x) for name, x in batch.items()}
         return tree.map(self._leaf, batch)
 
     def _leaf(self, x: Array) -> Any:
         if not hasattr(x, "dtype"):
-            if isinstance(x, (str, type(None))):
+            if isinstance(x, (str, bytes, type(None))):
                 return x
             x = np.asarray(x)
         if self.is_cast:
