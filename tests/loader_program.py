@@ -2,9 +2,9 @@
 
     python loader_program.py FOLDER OPTIONS
 
-FOLDER/record.json has the state and a hash of each batch so far. OPTIONS (JSON) says how batches are
-made (which must not change them) and at which batch the process is killed. Classes and functions
-here are also what tests send to worker processes.
+FOLDER/record.json has the state and a hash of each batch so far. OPTIONS (JSON) says how batches
+are made (which must not change them) and at which batch the process is killed. Classes and
+functions here are also what tests send to worker processes.
 """
 
 import hashlib
@@ -51,12 +51,6 @@ def doubled(example):
 def failing_at_seven(example):
     if example["id"] == 7:
         raise ValueError("no sevens")
-    return example
-
-
-def ending_at_seven(example):
-    if example["id"] == 7:
-        os._exit(3)
     return example
 
 

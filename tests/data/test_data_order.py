@@ -43,8 +43,8 @@ def test_large_permutation_is_stable():
     assert permuted((0, 1), 100_000, 0, 6).tolist() == LARGE
 
 
-# Of the formula: threefry as the function of a Feistel network with four rounds, in Python integers.
 def feistel(key, length, position):
+    """The formula in Python integers: four rounds of a Feistel network with threefry."""
     bits = (length - 1).bit_length()
     width = bits // 2
     while True:

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 
-import loader_program
 import numpy as np
 import pytest
-from loader_program import COUNT, EPOCHS, all_digests, digest, joined, made
 
+import loader_program
 import trellis
+from loader_program import COUNT, EPOCHS, all_digests, digest, joined, made
 from trellis.data import Buckets, Loader, Packing
 from trellis.errors import ArgumentError, ArgumentTypeError, DataError
 
@@ -109,9 +109,7 @@ def test_killed_and_resumed(tmp_path, expected):
     first = run(tmp_path, workers=2, kill_at=3)
     assert first.returncode == -signal.SIGKILL, first.stderr
     assert json.loads((tmp_path / "record.json").read_text())["state"]["batch"] == 3
-    second = run(
-        tmp_path, workers=1, worker_kind="process", ranks=3, backend="torch", kill_at=10
-    )
+    second = run(tmp_path, workers=1, worker_kind="process", ranks=3, backend="torch", kill_at=10)
     assert second.returncode == -signal.SIGKILL, second.stderr
     assert second.stdout == "" and "Warning" not in second.stderr
     workers = json.loads((tmp_path / "workers.json").read_text())
@@ -130,6 +128,10 @@ def test_killed_and_resumed(tmp_path, expected):
 
 def ids(batches):
     return [np.asarray(batch["id"]).tolist() for batch in batches]
+
+
+def flat(lists):
+    return [item for each in lists for item in each]
 
 
 def epochs(loader, count):
@@ -157,7 +159,7 @@ def test_accelerate_4195_position_and_permutation():
     restored.load_state(loader.state)
     after = list(restored)
     assert ids(before) + ids(after) == epochs(made(), 2)[1]
-    assert sorted(sum(ids(before) + ids(after), [])) == list(range(COUNT))
+    assert sorted(flat(ids(before) + ids(after))) == list(range(COUNT))
 
 
 def test_accelerate_4203_end_of_an_epoch():
@@ -181,7 +183,7 @@ def test_accelerate_4232_several_ranks_without_a_seed():
         loader.load_state(first.state)
     whole = epochs(first, 2)
     for epoch in range(2):
-        found = [sum(shares, []) for shares in zip(*[ids(loader) for loader in ranks])]
+        found = [flat(shares) for shares in zip(*[ids(loader) for loader in ranks])]
         assert found == whole[epoch]
 
 
@@ -202,8 +204,8 @@ def test_accelerate_4204_workers_do_not_draw_earlier():
     trellis.seed(9)
     loaders = [made(rank=rank, ranks=2, workers=rank) for rank in range(2)]
     trellis.random_uniform(shape=3)
-    found = [sum(shares, []) for shares in zip(*[ids(loader) for loader in loaders])]
-    assert sorted(sum(found, [])) == list(range(COUNT))
+    found = [flat(shares) for shares in zip(*[ids(loader) for loader in loaders])]
+    assert sorted(flat(found)) == list(range(COUNT))
     assert found == epochs(made(), 1)[0]
 
 

@@ -29,6 +29,7 @@ from .making import Maker, Task
 
 _LEAST = 1 << 14  # bytes: smaller batches are quicker through the connection itself
 _ALIGNED = 64
+_PATIENCE = 1.0  # seconds that a worker has to end by itself
 _SHARED_FOLDER = "/dev/shm"  # files that are only in memory, where there is such a folder
 
 
@@ -187,7 +188,7 @@ class _Worker:
         )
 
     def end(self) -> None:
-        self._process.join(5)
+        self._process.join(_PATIENCE)
         if self._process.is_alive():  # in a map that does not return
             self._process.kill()
             self._process.join()
