@@ -83,6 +83,7 @@ class DistributedRun(Run):
         if self._loader is not None:
             known = broadcast_json([self._data_state(), self.epoch], self._target.backend)
             self._loader.load(*known)
+            self._position = known[0]["batch"]
 
     def _take_from_first(self) -> None:
         """Variables, buffers and states of rank 0, on all ranks."""
