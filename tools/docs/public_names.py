@@ -23,6 +23,7 @@ MODULES = (
     "trellis.nn",
     "trellis.optim.schedules",
     "trellis.optim",
+    "trellis.data",
     "trellis.train",
     "trellis.random",
     "trellis",
