@@ -119,14 +119,14 @@ class Buckets:
     lengths: Any
     pool: int = 64
 
-    def plan(self, order: Order, batch_size: int, drop_last: bool, examples: int) -> Plan:
+    def _plan(self, order: Order, batch_size: int, drop_last: bool, examples: int) -> Plan:
         """Used by the loader."""
         lengths = _checked_lengths(self.lengths, examples)
         if self.pool < 1:
             raise ArgumentError(f"pool must be at least 1, got {self.pool}.")
         return _Bucketed(order, batch_size, drop_last, lengths, self.pool)
 
-    def fingerprint(self) -> tuple[Any, ...]:
+    def _fingerprint(self) -> tuple[Any, ...]:
         """What distinguishes these batches from others."""
         return ("buckets", self.pool, _checksum(self.lengths))
 
@@ -192,7 +192,7 @@ class Packing:
     pad: float = 0
     pool: int = 256
 
-    def plan(self, order: Order, batch_size: int, drop_last: bool, examples: int) -> Plan:
+    def _plan(self, order: Order, batch_size: int, drop_last: bool, examples: int) -> Plan:
         """Used by the loader."""
         check_arguments(Packing, self.__dict__)
         lengths = _checked_lengths(self.lengths, examples)
@@ -208,7 +208,7 @@ class Packing:
             )
         return _Packed(order, batch_size, drop_last, lengths, self)
 
-    def fingerprint(self) -> tuple[Any, ...]:
+    def _fingerprint(self) -> tuple[Any, ...]:
         """What distinguishes these batches from others."""
         return ("packing", self.length, self.split, self.pool, _checksum(self.lengths))
 

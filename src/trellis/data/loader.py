@@ -176,7 +176,7 @@ class Loader:
                 )
             if self._batch_size is None or weights is not None:
                 raise ArgumentError("batching needs a batch_size, and no weights.")
-            return batching.plan(order, size, self._drop_last, self._examples)
+            return batching._plan(order, size, self._drop_last, self._examples)
         if self._drop_last and size > order.length:
             raise ArgumentError(
                 f"drop_last leaves nothing: batch_size is {size}, the data have {order.length} "
@@ -204,7 +204,7 @@ class Loader:
         if weights is not None:
             facts.append(zlib.crc32(np.asarray(weights, np.float64).tobytes()))
         if batching is not None:
-            facts.append(batching.fingerprint())
+            facts.append(batching._fingerprint())
         return zlib.crc32(repr(facts).encode())
 
     # The state

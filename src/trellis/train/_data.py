@@ -5,8 +5,9 @@ Frameworks are recognised by the names of their classes: nothing is imported for
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -21,11 +22,13 @@ from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._core.kinds import shown
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array, Nest
-from ..data.loader import Loader
-from ..data.placing import Target
+
+if TYPE_CHECKING:  # imported where they are used: the package of loaders is not needed for arrays
+    from ..data.loader import Loader
+    from ..data.placing import Target
 
 
-def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
+def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) -> "Target":
     """The target for a model with these variables; where it has none, for the arrays of a first
     batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
@@ -41,6 +44,8 @@ def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) ->
             "sharding is for models on JAX, whose arrays can be spread over devices; this one is "
             f"on {backend}."
         )
+    from ..data.placing import Target
+
     return Target(backend, place, floats[0] if floats else None, is_cast, sharding)
 
 
@@ -87,7 +92,7 @@ class ArraySource:
         return whole + (1 if rest and not self._drop_last else 0)
 
     def batches(
-        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+        self, epoch: int, target: "Target", skip: int = 0, cut: Cut | None = None
     ) -> Iterator[Any]:
         arrays = tree.map(
             lambda x: x if backend_of(x) == target.backend else to_numpy(x), self.arrays
@@ -138,7 +143,7 @@ class IterableSource:
         return self._length
 
     def batches(
-        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+        self, epoch: int, target: "Target", skip: int = 0, cut: Cut | None = None
     ) -> Iterator[Any]:
         is_empty = True
         for i, batch in enumerate(self.make()):
@@ -157,7 +162,7 @@ class IterableSource:
 class LoaderSource:
     """A `trellis.data.Loader`, whose position is that of the run."""
 
-    def __init__(self, loader: Loader):
+    def __init__(self, loader: "Loader"):
         self.loader = loader
         # The epoch of the loader that is the first one of the run.
         self.first = loader.epoch
@@ -166,7 +171,7 @@ class LoaderSource:
         return len(self.loader)
 
     def batches(
-        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+        self, epoch: int, target: "Target", skip: int = 0, cut: Cut | None = None
     ) -> Iterator[Any]:
         cut_rows = None if cut is None else lambda rows: cut(0, rows)
         is_empty = skip == 0
@@ -215,7 +220,7 @@ def as_source(
     data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words
 ) -> Source:
     """The data source for the `data` argument of `fit`."""
-    if isinstance(data, Loader):
+    if _is_loader(data):
         if batch_size is not None or drop_last or shuffle:
             raise ArgumentError(
                 "batch_size, shuffle and drop_last are for data given as arrays; a Loader has its "
@@ -254,6 +259,11 @@ def as_source(
             f"{type(data).__name__}."
         )
     return IterableSource(lambda: data, _length_of(data))
+
+
+def _is_loader(data: object) -> "TypeGuard[Loader]":
+    module = sys.modules.get("trellis.data.loader")
+    return module is not None and isinstance(data, module.Loader)
 
 
 def is_arrays(data: object) -> bool:

@@ -20,7 +20,6 @@ from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array
 from .._random.stream import key_words, next_key
-from ..data.placing import Target
 from ..distributed import is_initialized
 from ..distributed import size as number_of_ranks
 from ._callbacks import Callback, as_callbacks
@@ -43,6 +42,7 @@ from ._step import Parts, evaluation_step, no_scale, training_step
 from .checkpoint import load_checkpoint, read_checkpoint, read_extra, save_checkpoint
 
 if TYPE_CHECKING:
+    from ..data.placing import Target
     from ..nn.module.module import Module
 
 _REFRESH_SECONDS = 0.2
