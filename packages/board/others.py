@@ -5,8 +5,8 @@
 The first folder has checkouts called as in `SUITES`, which are not changed; those that are absent
 are left out. The packages that their tests need must be installed. Every suite is run with
 ``--junitxml`` and ``--board``. Of each test, the XML and the cell of the board must say the same.
-What differs, and every pass that the board calls hollow, is listed in ``NAME.md``; all boards become
-one site, in ``site``, and ``--pictures`` shows them.
+What differs, and every pass that the board calls hollow, is listed in ``NAME.md``. All boards
+become one site, in ``site``; ``--pictures FOLDER`` takes pictures of them (it needs Chromium).
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ import json
 import pytest
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Add the cell to the properties of a test, which the XML repeats."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Add the cell to the properties of a test, which the XML repeats: also of a skipped one."""
     watcher = item.config.pluginmanager.get_plugin("board-watcher")
     if watcher is not None:
         item.user_properties.append(("board-cell", json.dumps(watcher.cell_of(item))))

@@ -226,7 +226,9 @@ def _source(value: Any, where: str) -> str:
     known = ("commit", "file", "test")
     for name in re.findall(r"\{(.*?)\}", link):
         if name not in known:
-            raise ValueError(f"{where}: {{{name}}} is not known; expected {{commit}}, {{file}}, {{test}}")
+            raise ValueError(
+                f"{where}: {{{name}}} is not known; expected {{commit}}, {{file}}, {{test}}"
+            )
     if "{file}" not in link:
         raise ValueError(f"{where} is {value!r}; expected {{file}} in it, and perhaps {{commit}}")
     return link
