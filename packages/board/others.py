@@ -54,7 +54,8 @@ SUITES = {
     "tensorly": Suite(
         tests=["tensorly"],
         part=["tensorly/tests", "tensorly/tenalg", "tensorly/metrics", "tensorly/random"],
-        backends=[*FOUR],
+        # Of a name that it does not know it makes NumPy; the board then calls every test hollow.
+        backends=["numpy", "jax", "pytorch", "tensorflow"],
         variable="TENSORLY_BACKEND",
     ),
     "pyhf": Suite(
