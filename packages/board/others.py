@@ -6,7 +6,7 @@ The first folder has checkouts called as in `SUITES`, which are not changed; tho
 are left out. The packages that their tests need must be installed. Every suite is run with
 ``--junitxml`` and ``--board``. Of each test, the XML and the cell of the board must say the same.
 What differs, and every pass that the board calls hollow, is listed in ``NAME.md``. All boards
-become one site, in ``site``; ``--pictures FOLDER`` takes pictures of them (it needs Chromium).
+become one site, in ``site``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -219,7 +220,20 @@ def main() -> int:
         (out / f"{name}.md").write_text(text)
         print(text.partition("###")[0])
         is_equal = is_equal and same
+    write_site(out)
     return 0 if is_equal else 1
+
+
+def write_site(out: Path) -> None:
+    """All boards of a folder as one site with a front page."""
+    every = out / "all" / "boards.sqlite"
+    shutil.rmtree(every.parent, ignore_errors=True)
+    every.parent.mkdir()
+    stores = [str(store) for name in SUITES if (store := out / f"{name}.sqlite").is_file()]
+    board = [sys.executable, "-m", "trellis_board"]
+    subprocess.run([*board, "merge", *stores, "--store", str(every)], check=True)
+    site = ["--all", "--out", str(out / "site"), "--store", str(every)]
+    subprocess.run([*board, "html", *site], check=True)
 
 
 if __name__ == "__main__":
