@@ -78,7 +78,8 @@ SUITES = {
             *("test/test_backend.py", "test/test_ot.py", "test/test_utils.py"),
             *("test/test_1d_solver.py", "test/test_gaussian.py", "test/test_weak.py"),
         ],
-        options=["--board-backend-arg=nx"],
+        # Its tests call asserts of the library: nx.assert_same_dtype_device.
+        options=["--board-backend-arg=nx", "-o", "board_helpers=ot.backend"],
     ),
     "einops": Suite(tests=["einops/tests"], backends=[*FOUR], variable="EINOPS_TEST_BACKENDS"),
     "array-api-extra": Suite(
