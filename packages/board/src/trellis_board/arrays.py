@@ -17,6 +17,7 @@ from types import (
     MethodType,
     ModuleType,
 )
+from typing import Any
 
 __all__ = ["backend_of", "backends_in", "declare", "family_of", "holds", "holds_openly"]
 
@@ -180,7 +181,8 @@ def _attributes(value: object) -> list[object]:
         return []
     attributes = getattr(value, "__dict__", None)
     held = list(attributes.values())[:_MAX_LEAVES] if isinstance(attributes, dict) else []
-    for name in _slots(type(value)):
+    cls: Any = type(value)
+    for name in _slots(cls):
         try:
             held.append(object.__getattribute__(value, name))
         except AttributeError:  # not filled

@@ -174,7 +174,10 @@ def _cells(
         for backend, (outcome, _) in found.items()
     )
     if facts not in shared:
-        shared[facts] = {names[backend]: Cell(*known) for backend, *known in facts}
+        shared[facts] = {
+            names[backend]: Cell(outcome, since, was_green, flaky)
+            for backend, outcome, since, was_green, flaky in facts
+        }
     return shared[facts]
 
 
