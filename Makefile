@@ -179,11 +179,10 @@ board-onnx: $(VENV)/.all
 	$(BIN)/trellis-board html --store $(ONNX_STORE) --project onnx --out build/board-onnx/page
 	$(BIN)/trellis-board markdown --store $(ONNX_STORE) --project onnx --out build/board-onnx/tables
 
-# The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
-# What their tests need must be installed; nothing is downloaded.
+# The suites of other projects, from a folder of your checkouts: make board-others CHECKOUTS=... PART=--part
+# What their tests need must be installed; nothing is downloaded. All boards: build/others/site/index.html
 board-others: $(VENV)/.all
-	$(BIN)/python packages/board/others.py --out build/others $(if $(EINOPS),--einops $(EINOPS)) \
-	  $(if $(ARRAY_API_EXTRA),--array-api-extra $(ARRAY_API_EXTRA)) $(if $(NARWHALS),--narwhals $(NARWHALS))
+	$(BIN)/python packages/board/others.py --checkouts $(CHECKOUTS) --out build/others $(PART)
 
 bench: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py
