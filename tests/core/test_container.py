@@ -121,7 +121,7 @@ def test_reading_and_taking_out():
 
 
 def test_missing_keys_are_told_with_those_there_are():
-    nine = Container({name: 0 for name in "abcdefghi"})
+    nine = Container(dict.fromkeys("abcdefghi", 0))
     with pytest.raises(KeyChainError, match=r"it has: a, b, c, d, e, f, g, h, \.\.\.\.$"):
         nine["x"]
     del nine["i"]

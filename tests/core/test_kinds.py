@@ -124,10 +124,10 @@ def test_arguments_that_fit_pass():
 
 
 def test_defaults_fit_whatever_their_annotation():
-    def odd(x: int = None):  # type: ignore[assignment]
+    def odd(x: int = "unset"):  # type: ignore[assignment]
         """An annotation that its own default does not fit."""
 
-    check_arguments(odd, {"x": None})
+    check_arguments(odd, {"x": "unset"})
     with pytest.raises(ArgumentTypeError, match="an integer for x"):
         check_arguments(odd, {"x": "a"})
 
