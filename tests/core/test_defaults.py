@@ -49,7 +49,8 @@ def test_a_plain_array_library():
 
 
 def test_a_backend_without_a_problem():
-    assert Description("a", "b", "c", "d", dict).problem == ""
+    described = Description("a", "no_such_module", "c", "d", dict)
+    assert described.problem == "" and not described.is_imported()
     assert BackendInfo("a", "b", "c", "d").problem == ""
 
 
