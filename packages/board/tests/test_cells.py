@@ -37,7 +37,8 @@ def cells(pytester, monkeypatch):
         path = pytester.makepyfile(
             **{name: f"import pytest\nmark = pytest.mark.parametrize\n{source}"}
         )
-        items, _ = pytester.inline_genitems(path, "-p", "no:cacheprovider")
+        root = f"--rootdir={pytester.path}"
+        items, _ = pytester.inline_genitems(path, root, "-p", "no:cacheprovider")
         told = [cell_of_item(item, arguments, backend) for item in items]
         assert {module for module, _, _ in told} <= {name, "elsewhere"}
         return [(row, column) for _, row, column in told]
