@@ -24,7 +24,12 @@ from trellis._core.installed import BackendInfo
 from trellis._core.packages import Description
 from trellis._core.spelling import meant, misfit
 from trellis._core.versions import NEWEST_TESTED, lowest, numbers, require
-from trellis.errors import ArgumentError, BackendNotInstalledError, DtypeError
+from trellis.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BackendNotInstalledError,
+    DtypeError,
+)
 
 
 def test_a_plain_array_library():
@@ -81,6 +86,12 @@ def test_whoever_asks_is_told_of_backends(monkeypatch):
     numpy = dispatch.load("numpy")
     dispatch.register(numpy, ())
     assert told == [numpy]
+
+
+def test_what_belongs_to_no_backend():
+    for x, kind in ((3, "int"), ("numpy", "str"), (None, "NoneType"), (True, "bool")):
+        with pytest.raises(ArgumentTypeError, match=rf"expects an array, got {x!r} of type {kind}"):
+            trellis.backend_of(x)
 
 
 class Node:

@@ -72,6 +72,7 @@ ROWS = [
     (TypeError("no"), one, {"x": X, "dtype": "float33"}, DtypeError, "data type for dtype"),
     (ValueError("no"), one, {"x": X, "axis": 1}, AxisError, r"one\(\): axis 1 is out of range"),
     (ValueError("no"), one, {"x": X, "axis": (0, 0)}, ShapeError, r"one\(\): The axes"),
+    (ValueError("no"), one, {"x": X, "dtype": "float32"}, ArgumentError, "arguments: no"),
     (MemoryError("much"), one, {"x": X}, OutOfMemoryError, r"much \(x is an array of float32"),
     (RuntimeError("RESOURCE_EXHAUSTED: 9"), without, {"n": 1}, OutOfMemoryError, ": RES[^(]*9$"),
     (RuntimeError("Unable to Allocate"), one, {"x": X}, OutOfMemoryError, "more memory"),
@@ -100,6 +101,15 @@ def test_errors_in_our_words(error, fn, arguments, cls, text):
     assert type(found) is cls and found.__cause__ is error
     with pytest.raises(cls, match=text):
         raise found
+
+
+@pytest.mark.parametrize("name", ["cholesky", "inv", "matrix_power", "solve"])
+def test_functions_that_need_matrices_with_an_inverse(name):
+    def fn(x: Array): ...
+
+    fn.__name__ = name
+    found = explained(RuntimeError("the matrix is singular"), fn, x=X)
+    assert type(found) is ArgumentError and str(found).startswith(f"{name}() needs ")
 
 
 def test_objects_that_are_no_arrays_are_named():

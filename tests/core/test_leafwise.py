@@ -75,6 +75,7 @@ def test_leaves_of_several_types():
     nest = {"a": np.array([4.0]), "b": np.float32(9.0)}
     assert trellis.sqrt(nest)["b"] == 3.0 and trellis.sqrt(nest)["a"].tolist() == [2.0]
     assert trellis.add(nest, {"a": 1, "b": 2.0})["b"] == 11.0
+    assert trellis.sum({**nest, "a": np.ones((2, 2))}, keepdims=True)["a"].shape == (1, 1)
 
 
 def test_arrays_of_two_frameworks_in_one_call():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum, StrEnum
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def cells(pytester, monkeypatch):
         root = f"--rootdir={pytester.path}"
         items, _ = pytester.inline_genitems(path, root, "-p", "no:cacheprovider")
         told = [cell_of_item(item, arguments, backend) for item in items]
-        assert {module for module, _, _ in told} <= {name, "elsewhere"}
+        own = [item.get_closest_marker("board") for item in items]
+        modules = [name if mark is None else mark.kwargs.get("module", name) for mark in own]
+        assert [module for module, _, _ in told] == modules
         return [(row, column) for _, row, column in told]
 
     return found
@@ -235,6 +238,9 @@ def test_outcomes_from_good_to_bad():
     order = ["success", "skipped", "xfailed", "hollow", "died", "failure", "error"]
     assert list(OUTCOMES) == order and [severity(name) for name in order] == list(range(7))
     assert [name for name in order if is_red(name)] == ["failure", "error"]
+    assert all(re.fullmatch("[a-z]+", each.shield) for each in OUTCOMES.values())
+    assert all(re.fullmatch("#[0-9a-f]{6}", each.colour) for each in OUTCOMES.values())
+    assert len({each.shield for each in OUTCOMES.values()}) == len(OUTCOMES)
     assert worst(["hollow", "error", "success"]) == "error" and worst(["success"]) == "success"
     with pytest.raises(ValueError, match="damaged: it has the outcome 'odd'; expected one of succ"):
         SEVERITY["odd"]
@@ -264,7 +270,7 @@ def test_parts_as_json():
     )
     assert Part.from_json(part.to_json()) == part
     bare = Part.from_json({"run": "1", "shard": "a", "started": 2.0})
-    assert bare.results == [] and bare.broken == [] and bare.versions == {}
+    assert bare == Part("1", "a", 2.0, None, None, None, None, None, {}, [], [])
 
 
 # Reports ------------------------------------------------------------------------------------------
@@ -338,6 +344,9 @@ def test_skips_and_expected_failures():
     assert (found.outcome, found.message) == ("skipped", "no device")
     found = outcome_of(SETUP, report(outcome="skipped", text="Skipped: later"), TEARDOWN)
     assert (found.outcome, found.message) == ("skipped", "later")
+    as_text = report("setup", "skipped")
+    as_text.longrepr = "in words"  # what plugins may put there
+    assert outcome_of(as_text, TEARDOWN).message == "in words"
     found = outcome_of(SETUP, report(outcome="skipped", wasxfail="reason: known"), TEARDOWN)
     assert (found.outcome, found.message) == ("xfailed", "known")
     found = outcome_of(SETUP, report(wasxfail="known"), TEARDOWN)
@@ -353,7 +362,8 @@ def test_hollow_passes():
 
 def test_tests_that_never_report_an_end():
     found = outcome_of(SETUP)
-    assert (found.outcome, found.duration, found.at) == ("error", None, None)
+    assert (found.outcome, found.duration, found.comparisons) == ("error", None, None)
+    assert found.at is None
     assert found.message == "the test started and never reported an end"
 
 
