@@ -1,6 +1,7 @@
 """Registers the backend in the dispatch table, and Containers with torch."""
 
 import sys
+from contextlib import suppress
 
 import torch
 
@@ -27,7 +28,6 @@ def make_known() -> None:
         )
     # Dynamo cannot read context variables; see Setting.
     torch.compiler.assume_constant_result(Setting._look_up)
-    if not hasattr(default_dtype, "__trellis_traced__"):  # it may be replaced once
+    with suppress(ValueError):  # a function may be replaced once: an earlier import did it
         torch.compiler.substitute_in_graph(default_dtype)(traced_default_dtype)
-        default_dtype.__trellis_traced__ = True  # type: ignore[attr-defined]
     register(sys.modules[__package__], ARRAY_TYPES)
