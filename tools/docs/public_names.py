@@ -25,6 +25,7 @@ MODULES = (
     "trellis.optim",
     "trellis.train",
     "trellis.random",
+    "trellis.special",
     "trellis",
     "trellis.generation",
     "trellis.linalg",
@@ -54,6 +55,7 @@ GROUPS = {
     "products": ("Products", "Matrix and tensor products."),
     "linalg": ("Linear algebra", "Decompositions, solvers and norms of stacks of matrices."),
     "fft": ("Fourier transforms", "Discrete Fourier transforms."),
+    "special": ("Special functions", "Gamma, beta, error, Bessel and zeta functions and relatives."),
     "dtypes": ("Data types", "Their names, casting, promotion and the default float."),
     "backends": (
         "Backends and devices",
@@ -95,6 +97,7 @@ _BY_MODULE = {
     "trellis.random": "random",
     "trellis.linalg": "linalg",
     "trellis.fft": "fft",
+    "trellis.special": "special",
     "trellis.gradients": "gradients",
     "trellis.compilation": "compilation",
     "trellis.interchange": "backends",
