@@ -27,7 +27,7 @@ def main():
                 exact = mp.mpf(row.exact(*row.orders, *[mp.mpf(float(v)) for v in values]))
             except ZeroDivisionError:
                 continue
-            if all([v != 0 for v in values]) and 1e-30 < abs(exact) < 1e30:
+            if all([abs(v) > 1e-36 for v in values]) and 1e-30 < abs(exact) < 1e30:
                 size = 0.0 if row.scale is None else float(row.scale(*row.orders, *values))
                 # The value and what its rounding left over.
                 rest = float(exact - mp.mpf(float(exact)))

@@ -14,13 +14,13 @@ from .._core.typing import Backend
 
 # The value, from the backend and arrays of one shape and dtype (float32 or float64).
 Formula = Callable[..., Any]
-# The partial derivatives by each argument, from the arguments and the value.
+# The partial derivatives by each argument; the first argument is a function for the value.
 Slopes = Callable[..., Sequence[Any]]
 _PRECISE = ("float32", "float64")
 
 
 def evaluated(name: str, formula: Formula, slopes: Slopes, *xs: Any) -> Any:
-    """`formula(xp, *xs)`, with the derivatives `slopes(y, *xs)`; leaf by leaf in pytrees.
+    """`formula(xp, *xs)`, whose derivatives are `slopes(y, *xs)`; leaf by leaf in pytrees.
 
     Arguments are brought to one shape and one float dtype, float32 at least to compute in; the
     result has their common dtype, integers count as the default float. What `slopes` computes is
@@ -33,19 +33,31 @@ def evaluated(name: str, formula: Formula, slopes: Slopes, *xs: Any) -> Any:
     # SciPy and the other frameworks are silent.
     warns = np.ndarray in xp.ARRAY_TYPES
 
+    # One argument: Dynamo cannot trace a custom derivative of several.
+    def parts(leaf: Any) -> list[Any]:
+        return [leaf] if len(arrays) == 1 else [leaf[i, ...] for i in range(len(arrays))]
+
     def forward(leaves: list[Any]) -> list[Any]:
         if not warns:
-            return [formula(xp, *leaves)]
+            return [formula(xp, *parts(leaves[0]))]
         with np.errstate(all="ignore"):
-            return [formula(xp, *leaves)]
+            return [formula(xp, *parts(leaves[0]))]
+
+    def gradients(leaf: Any, upstream: Any) -> Any:
+        given = parts(leaf)
+        # The value is computed again: TensorFlow does not differentiate one that it kept.
+        found = slopes(lambda: evaluated(name, formula, slopes, *given), *given)
+        products = [upstream * slope for slope in found]
+        return products[0] if len(products) == 1 else xp.stack(products, axis=0)
 
     def backward(leaves: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
         if not warns:
-            return [upstream[0] * slope for slope in slopes(ys[0], *leaves)]
+            return [gradients(leaves[0], upstream[0])]
         with np.errstate(all="ignore"):
-            return [upstream[0] * slope for slope in slopes(ys[0], *leaves)]
+            return [gradients(leaves[0], upstream[0])]
 
-    y = xp.custom_vjp(forward, backward)(arrays)[0]
+    joined = arrays[0] if len(arrays) == 1 else xp.stack(arrays, axis=0)
+    y = xp.custom_vjp(forward, backward)([joined])[0]
     return y if kind in _PRECISE else xp.astype(y, kind)
 
 

@@ -58,6 +58,15 @@ def log1p(xp: Backend, u: Any) -> Any:
     return xp.where(near, u + log1p_less(xp, u), xp.log(1.0 + u))
 
 
+def less_parts(xp: Backend, x: Any, parts: tuple[float, ...]) -> Any:
+    """x, above 0, less a number that is the sum of several floats: exact next to that number."""
+    apart = x - parts[0]
+    for part in parts[1:]:
+        # No constant: TensorFlow would add it to the one before, and round.
+        apart = apart - xp.where(x > 0.0, xp.full_like(x, part), 0.0)
+    return apart
+
+
 def sin_half_turns(xp: Backend, x: Any) -> Any:
     """sin(pi x) for finite `x`; 0 exactly at whole numbers."""
     whole = xp.round(x)

@@ -73,7 +73,7 @@ def beta(a: A, b: A, /) -> A:
 
 def _beta_slopes(y: Array, a: Array, b: Array) -> list[Any]:
     both = digamma(a + b)
-    return [y * (digamma(a) - both), y * (digamma(b) - both)]
+    return [y() * (digamma(a) - both), y() * (digamma(b) - both)]
 
 
 def _beta(xp: Backend, a: Any, b: Any) -> Any:

@@ -37,7 +37,7 @@ def _bell(x: Array) -> Any:
     return evaluated(
         "erf",
         lambda xp, x: (2.0 / _ROOT_PI) * exp_of_square(xp, x),
-        lambda y, x: [-2.0 * x * y],
+        lambda y, x: [-2.0 * x * y()],
         x,
     )
 
@@ -90,7 +90,7 @@ def erfinv(x: A, /) -> A:
 
 
 def _erfinv_slopes(y: Array, x: Array) -> list[Any]:
-    return [0.5 * _ROOT_PI * xp_of(y).exp(erfinv(x) ** 2)]
+    return [0.5 * _ROOT_PI * xp_of(x).exp(erfinv(x) ** 2)]
 
 
 def _erfinv(xp: Backend, x: Any) -> Any:
@@ -115,7 +115,7 @@ def erfcx(x: A, /) -> A:
 
 
 def _erfcx_slopes(y: Array, x: Array) -> list[Any]:
-    return [2.0 * x * y - 2.0 / _ROOT_PI]
+    return [2.0 * x * y() - 2.0 / _ROOT_PI]
 
 
 def erfcx_of_positive(xp: Backend, x: Any) -> Any:
@@ -154,7 +154,7 @@ def _density(x: Array) -> Any:
     return evaluated(
         "ndtr",
         lambda xp, x: exp_of_half_square(xp, x) * (1.0 / _ROOT_2PI),
-        lambda y, x: [-x * y],
+        lambda y, x: [-x * y()],
         x,
     )
 
@@ -186,7 +186,7 @@ def _hazard(x: Array) -> Any:
         left = math.sqrt(2 / math.pi) / erfcx_of_positive(xp, xp.maximum(-x, 1.0) * _ROOT_HALF)
         return xp.where(x < -1.0, left, exp_of_half_square(xp, x) / _ROOT_2PI / _ndtr(xp, x))
 
-    return evaluated("log_ndtr", formula, lambda y, x: [-y * (x + y)], x)
+    return evaluated("log_ndtr", formula, lambda y, x: [-y() * (x + y())], x)
 
 
 def _log_ndtr(xp: Backend, x: Any) -> Any:
@@ -209,7 +209,7 @@ def ndtri(p: A, /) -> A:
 
 
 def _ndtri_slopes(y: Array, p: Array) -> list[Any]:
-    return [_ROOT_2PI * xp_of(y).exp(0.5 * ndtri(p) ** 2)]
+    return [_ROOT_2PI * xp_of(p).exp(0.5 * ndtri(p) ** 2)]
 
 
 def _ndtri(xp: Backend, p: Any) -> Any:
@@ -255,7 +255,7 @@ def erfcinv(x: A, /) -> A:
 
 
 def _erfcinv_slopes(y: Array, x: Array) -> list[Any]:
-    return [-0.5 * _ROOT_PI * xp_of(y).exp(erfcinv(x) ** 2)]
+    return [-0.5 * _ROOT_PI * xp_of(x).exp(erfcinv(x) ** 2)]
 
 
 def _erfcinv(xp: Backend, x: Any) -> Any:

@@ -9,7 +9,7 @@ from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from . import _coefficients as table
 from ._calling import evaluated
-from ._numbers import EULER, INF, NAN, log1p, on_piece
+from ._numbers import EULER, INF, NAN, less_parts, log1p, on_piece
 
 HIGHEST_ORDER = 30
 
@@ -66,10 +66,9 @@ _PIECES = (
 def _expi(xp: Backend, x: Any) -> Any:
     positive = xp.where(x > 0.0, x, 1.0)
     # The zero at 0.3725 is a factor: log(x / zero) + (x - zero) Q(x).
-    first, second, third = table.EXPI_ZERO
+    zero = sum(table.EXPI_ZERO)
     near = xp.minimum(positive, 1.5)
-    apart = ((near - first) - second) - third
-    zero = first + second + third
+    apart = less_parts(xp, near, table.EXPI_ZERO)
     relative = apart * (1.0 / zero)
     log = xp.where(near < 0.25, xp.log(near) - math.log(zero), log1p(xp, relative))
     close = log + apart * on_piece(xp, near, table.EXPI_NEAR)

@@ -7,7 +7,7 @@ from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from . import _coefficients as table
 from ._calling import evaluated
-from ._numbers import HALF_LOG_2PI, INF, NAN, is_whole, on_piece, sin_half_turns
+from ._numbers import HALF_LOG_2PI, INF, NAN, is_whole, less_parts, on_piece, sin_half_turns
 
 # Stirling's series holds from here on.
 FAR = 8.0
@@ -66,7 +66,8 @@ def _gammaln(xp: Backend, x: Any) -> Any:
     ratio = math.pi / xp.where(sine == 0.0, 1.0, safe * sine)
     mirrored = xp.log(ratio) - direct
     found = xp.where(is_mirrored, mirrored, direct)
-    return xp.where(xp.logical_or(is_pole, xp.isinf(x)), INF, found)
+    found = xp.where(xp.logical_or(is_pole, xp.isinf(x)), INF, found)
+    return xp.where(x == -INF, -INF, found)
 
 
 def gammasgn(x: A, /) -> A:
@@ -77,7 +78,7 @@ def gammasgn(x: A, /) -> A:
     array([ 1., -1.,  1.])
     """
     try:
-        return evaluated("gammasgn", _gammasgn, lambda y, x: [0.0 * y], x)
+        return evaluated("gammasgn", _gammasgn, lambda y, x: [0.0 * x], x)
     except Exception as error:
         return explain(error, gammasgn)
 
@@ -99,7 +100,7 @@ def gamma(x: A, /) -> A:
     array([24.      ,  1.772454])
     """
     try:
-        return evaluated("gamma", _gamma, lambda y, x: [y * digamma(x)], x)
+        return evaluated("gamma", _gamma, lambda y, x: [y() * digamma(x)], x)
     except Exception as error:
         return explain(error, gamma)
 
@@ -170,8 +171,7 @@ def digamma_of_positive(xp: Backend, x: Any) -> Any:
     is_low = y < 1.0
     safe = xp.where(is_low, y, 1.0)
     up = xp.where(is_low, y + 1.0, y)
-    first, second, third = table.DIGAMMA_ZERO
-    apart = ((up - first) - second) - third
+    apart = less_parts(xp, up, table.DIGAMMA_ZERO)
     near = apart * on_piece(xp, up, table.DIGAMMA_1_TO_2)
     near = near + xp.where(is_low, -1.0 / safe, above / below)
     return xp.where(x < FAR, near, large)

@@ -48,9 +48,9 @@ def density(a: Array, b: Array, x: Array) -> Any:
     def slopes(y: Array, a: Array, b: Array, x: Array) -> list[Any]:
         xp = xp_of_all(a, b, x)
         both = digamma(a + b)
-        by_a = y * (xp.log(x) - digamma(a) + both)
-        by_b = y * (xp.log1p(-x) - digamma(b) + both)
-        return [by_a, by_b, y * ((a - 1.0) / x - (b - 1.0) / (1.0 - x))]
+        by_a = y() * (xp.log(x) - digamma(a) + both)
+        by_b = y() * (xp.log1p(-x) - digamma(b) + both)
+        return [by_a, by_b, y() * ((a - 1.0) / x - (b - 1.0) / (1.0 - x))]
 
     return evaluated("betainc", formula, slopes, a, b, x)
 

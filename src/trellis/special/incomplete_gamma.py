@@ -71,7 +71,7 @@ def density(a: Array, x: Array) -> Any:
 
     def slopes(y: Array, a: Array, x: Array) -> list[Any]:
         xp = xp_of_all(a, x)
-        return [y * (xp.log(x) - digamma(a)), y * ((a - 1.0) / x - 1.0)]
+        return [y() * (xp.log(x) - digamma(a)), y() * ((a - 1.0) / x - 1.0)]
 
     return evaluated("gammainc", formula, slopes, a, x)
 

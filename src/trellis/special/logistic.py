@@ -7,7 +7,10 @@ from .._core.dispatch import xp_of
 from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from ._calling import evaluated
-from ._numbers import INF, NAN, log1p
+from ._numbers import INF, NAN, less_parts, log1p
+
+# In two parts, the first a number of float32.
+_LOG_2 = (0.6931471824645996, -1.904654299957768e-09)
 
 
 def expit(x: A, /) -> A:
@@ -110,8 +113,7 @@ def _softplus_inverse(xp: Backend, y: Any) -> Any:
     # Next to the zero at log 2, exp(y) - 2 is what the logarithm needs.
     apart = positive - math.log(2.0)
     is_middle = xp.abs(apart) < 0.25
-    high, low = 0.6931471824645996, -1.904654299957768e-09  # log 2 in two parts
-    exact = xp.where(is_middle, (positive - high) - low, 0.0)
+    exact = xp.where(is_middle, less_parts(xp, positive, _LOG_2), 0.0)
     middle = log1p(xp, 2.0 * xp.expm1(exact))
     small = xp.log(xp.expm1(xp.minimum(positive, 1.0)))
     large = positive + _log1mexp(xp, xp.maximum(positive, 0.5))

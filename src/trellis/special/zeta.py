@@ -126,7 +126,7 @@ def polygamma(n: int | Array, x: A, /) -> A:
 
 def _polygamma_slopes(y: Array, n: Array, x: Array) -> list[Any]:
     # The order is a whole number: there is no derivative by it.
-    return [0.0 * y, polygamma(n + 1.0, x)]
+    return [0.0 * n, polygamma(n + 1.0, x)]
 
 
 def _polygamma(xp: Backend, n: Any, x: Any) -> Any:
