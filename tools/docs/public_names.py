@@ -55,7 +55,10 @@ GROUPS = {
     "products": ("Products", "Matrix and tensor products."),
     "linalg": ("Linear algebra", "Decompositions, solvers and norms of stacks of matrices."),
     "fft": ("Fourier transforms", "Discrete Fourier transforms."),
-    "special": ("Special functions", "Gamma, beta, error, Bessel and zeta functions and relatives."),
+    "special": (
+        "Special functions",
+        "Gamma, beta, error, Bessel and zeta functions and relatives.",
+    ),
     "dtypes": ("Data types", "Their names, casting, promotion and the default float."),
     "backends": (
         "Backends and devices",
