@@ -22,7 +22,7 @@ def betaln(a: A, b: A, /) -> A:
         return explain(error, betaln)
 
 
-def _betaln_slopes(y: Array, a: Array, b: Array) -> list[Any]:
+def _betaln_slopes(y: Any, a: Array, b: Array) -> list[Any]:
     both = digamma(a + b)
     return [digamma(a) - both, digamma(b) - both]
 
@@ -71,7 +71,7 @@ def beta(a: A, b: A, /) -> A:
         return explain(error, beta)
 
 
-def _beta_slopes(y: Array, a: Array, b: Array) -> list[Any]:
+def _beta_slopes(y: Any, a: Array, b: Array) -> list[Any]:
     both = digamma(a + b)
     return [y() * (digamma(a) - both), y() * (digamma(b) - both)]
 

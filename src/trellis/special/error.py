@@ -89,7 +89,7 @@ def erfinv(x: A, /) -> A:
         return explain(error, erfinv)
 
 
-def _erfinv_slopes(y: Array, x: Array) -> list[Any]:
+def _erfinv_slopes(y: Any, x: Array) -> list[Any]:
     return [0.5 * _ROOT_PI * xp_of(x).exp(erfinv(x) ** 2)]
 
 
@@ -114,7 +114,7 @@ def erfcx(x: A, /) -> A:
         return explain(error, erfcx)
 
 
-def _erfcx_slopes(y: Array, x: Array) -> list[Any]:
+def _erfcx_slopes(y: Any, x: Array) -> list[Any]:
     return [2.0 * x * y() - 2.0 / _ROOT_PI]
 
 
@@ -208,7 +208,7 @@ def ndtri(p: A, /) -> A:
         return explain(error, ndtri)
 
 
-def _ndtri_slopes(y: Array, p: Array) -> list[Any]:
+def _ndtri_slopes(y: Any, p: Array) -> list[Any]:
     return [_ROOT_2PI * xp_of(p).exp(0.5 * ndtri(p) ** 2)]
 
 
@@ -254,7 +254,7 @@ def erfcinv(x: A, /) -> A:
         return explain(error, erfcinv)
 
 
-def _erfcinv_slopes(y: Array, x: Array) -> list[Any]:
+def _erfcinv_slopes(y: Any, x: Array) -> list[Any]:
     return [-0.5 * _ROOT_PI * xp_of(x).exp(erfcinv(x) ** 2)]
 
 

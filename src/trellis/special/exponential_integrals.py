@@ -110,7 +110,7 @@ def _checked(n: object) -> int:
 
 
 def _expn_slopes(order: int) -> Any:
-    def slopes(y: Array, x: Array) -> list[Any]:
+    def slopes(y: Any, x: Array) -> list[Any]:
         if order > 0:
             return [-expn(order - 1, x)]
         return [-xp_of(x).exp(-x) * (1.0 + 1.0 / x) / x]

@@ -27,7 +27,7 @@ def betainc(a: A, b: A, x: A, /) -> A:
         return explain(error, betainc)
 
 
-def _slopes(y: Array, a: Array, b: Array, x: Array) -> list[Any]:
+def _slopes(y: Any, a: Array, b: Array, x: Array) -> list[Any]:
     by_a, by_b = slopes_by_orders(xp_of_all(a, b, x), a, b, x)
     return [by_a, by_b, density(a, b, x)]
 
@@ -45,7 +45,7 @@ def density(a: Array, b: Array, x: Array) -> Any:
         is_end = xp.logical_or(x == 0.0, x == 1.0)
         return xp.where(inside, found, xp.where(is_end, at_end, NAN))
 
-    def slopes(y: Array, a: Array, b: Array, x: Array) -> list[Any]:
+    def slopes(y: Any, a: Array, b: Array, x: Array) -> list[Any]:
         xp = xp_of_all(a, b, x)
         both = digamma(a + b)
         by_a = y() * (xp.log(x) - digamma(a) + both)

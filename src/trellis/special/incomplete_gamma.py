@@ -50,11 +50,11 @@ def gammaincc(a: A, x: A, /) -> A:
         return explain(error, gammaincc)
 
 
-def _lower_slopes(y: Array, a: Array, x: Array) -> list[Any]:
+def _lower_slopes(y: Any, a: Array, x: Array) -> list[Any]:
     return [slope_by_order(xp_of_all(a, x), a, x), density(a, x)]
 
 
-def _upper_slopes(y: Array, a: Array, x: Array) -> list[Any]:
+def _upper_slopes(y: Any, a: Array, x: Array) -> list[Any]:
     return [-slope for slope in _lower_slopes(y, a, x)]
 
 
@@ -69,7 +69,7 @@ def density(a: Array, x: Array) -> Any:
         at_zero = xp.where(a < 1.0, INF, xp.where(a == 1.0, 1.0, xp.zeros_like(a)))
         return xp.where(inside, found, xp.where(x == 0.0, at_zero, NAN))
 
-    def slopes(y: Array, a: Array, x: Array) -> list[Any]:
+    def slopes(y: Any, a: Array, x: Array) -> list[Any]:
         xp = xp_of_all(a, x)
         return [y() * (xp.log(x) - digamma(a)), y() * ((a - 1.0) / x - 1.0)]
 

@@ -27,7 +27,7 @@ def _xlogy(xp: Backend, x: Any, y: Any) -> Any:
     return xp.where(is_zero, 0.0, x * xp.log(xp.where(is_zero, 1.0, y)))
 
 
-def _xlogy_slopes(value: Array, x: Array, y: Array) -> list[Any]:
+def _xlogy_slopes(value: Any, x: Array, y: Array) -> list[Any]:
     xp = xp_of_all(x, y)
     is_zero = x == 0.0
     return [xp.log(y), xp.where(is_zero, 0.0, x / xp.where(is_zero, 1.0, y))]
@@ -51,7 +51,7 @@ def _xlog1py(xp: Backend, x: Any, y: Any) -> Any:
     return xp.where(is_zero, 0.0, x * log1p(xp, xp.where(is_zero, 1.0, y)))
 
 
-def _xlog1py_slopes(value: Array, x: Array, y: Array) -> list[Any]:
+def _xlog1py_slopes(value: Any, x: Array, y: Array) -> list[Any]:
     xp = xp_of_all(x, y)
     is_zero = x == 0.0
     return [xp.log1p(y), xp.where(is_zero, 0.0, x / xp.where(is_zero, 1.0, 1.0 + y))]
@@ -114,7 +114,7 @@ def _places(xp: Backend, x: Any, y: Any) -> tuple[Any, Any, Any]:
     return inside, at_zero, xp.logical_or(xp.isnan(x), xp.isnan(y))
 
 
-def _rel_entr_slopes(value: Array, x: Array, y: Array) -> list[Any]:
+def _rel_entr_slopes(value: Any, x: Array, y: Array) -> list[Any]:
     xp = xp_of_all(x, y)
     return [xp.log(x / y) + 1.0, -x / y]
 
@@ -145,6 +145,6 @@ def _kl_div(xp: Backend, x: Any, y: Any) -> Any:
     return xp.where(is_nan, NAN, found)
 
 
-def _kl_div_slopes(value: Array, x: Array, y: Array) -> list[Any]:
+def _kl_div_slopes(value: Any, x: Array, y: Array) -> list[Any]:
     xp = xp_of_all(x, y)
     return [xp.log(x / y), 1.0 - x / y]

@@ -70,7 +70,7 @@ def log_expit(x: A, /) -> A:
         return explain(error, log_expit)
 
 
-def _log_expit_slopes(y: Array, x: Array) -> list[Any]:
+def _log_expit_slopes(y: Any, x: Array) -> list[Any]:
     return [expit(-x)]
 
 
@@ -104,7 +104,7 @@ def softplus_inverse(y: A, /) -> A:
         return explain(error, softplus_inverse)
 
 
-def _softplus_inverse_slopes(x: Array, y: Array) -> list[Any]:
+def _softplus_inverse_slopes(x: Any, y: Array) -> list[Any]:
     return [-1.0 / xp_of(y).expm1(-y)]
 
 

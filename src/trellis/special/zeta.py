@@ -32,7 +32,7 @@ def zeta(x: A, q: Array | float = 1.0, /) -> A:
         return explain(error, zeta)
 
 
-def _zeta_slopes(y: Array, x: Array, q: Array) -> list[Any]:
+def _zeta_slopes(y: Any, x: Array, q: Array) -> list[Any]:
     return [_zeta_by_order(x, q), -x * zeta(x + 1.0, q)]
 
 
@@ -124,7 +124,7 @@ def polygamma(n: int | Array, x: A, /) -> A:
         return explain(error, polygamma)
 
 
-def _polygamma_slopes(y: Array, n: Array, x: Array) -> list[Any]:
+def _polygamma_slopes(y: Any, n: Array, x: Array) -> list[Any]:
     # The order is a whole number: there is no derivative by it.
     return [0.0 * n, polygamma(n + 1.0, x)]
 
