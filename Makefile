@@ -66,9 +66,11 @@ $(VENV)/.models: $(VENV)/.all
 		rapidocr-onnxruntime==1.4.4 basic-pitch==0.4.0
 	touch $@
 
-# Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks.
+# Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks;
+# with checkouts of yours, the suites of other libraries over Trellis: POT=... TENSORLY=...
 test-matrices: $(VENV)/.models
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -m long $(PYTEST)
+	$(BIN)/python tools/backend_layers.py $(if $(POT),--pot $(POT)) $(if $(TENSORLY),--tensorly $(TENSORLY))
 
 # The large matrices: hours, for a release or a night.
 test-long: test test-matrices test-lowest test-alone test-mlx
@@ -177,11 +179,10 @@ board-onnx: $(VENV)/.all
 	$(BIN)/trellis-board html --store $(ONNX_STORE) --project onnx --out build/board-onnx/page
 	$(BIN)/trellis-board markdown --store $(ONNX_STORE) --project onnx --out build/board-onnx/tables
 
-# The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
-# What their tests need must be installed; nothing is downloaded.
+# The suites of other projects, from a folder of your checkouts: make board-others CHECKOUTS=... PART=--part
+# What their tests need must be installed; nothing is downloaded. All boards: build/others/site/index.html
 board-others: $(VENV)/.all
-	$(BIN)/python packages/board/others.py --out build/others $(if $(EINOPS),--einops $(EINOPS)) \
-	  $(if $(ARRAY_API_EXTRA),--array-api-extra $(ARRAY_API_EXTRA)) $(if $(NARWHALS),--narwhals $(NARWHALS))
+	$(BIN)/python packages/board/others.py --checkouts $(CHECKOUTS) --out build/others $(PART)
 
 bench: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py

@@ -193,7 +193,9 @@ def run_again(environment: Environment, old: dict, workers: int) -> dict:
 
 def module_of(case: ElementTree.Element) -> str:
     """The package of tests that a test of a report is in."""
-    return re.sub(r"^tests\.|\.test_.*$", "", case.get("classname", ""))
+    # A file that was skipped as a whole is a test without a class, with the file's name.
+    place = case.get("classname") or case.get("name", "")
+    return re.sub(r"^tests\.|\.test_.*$", "", place)
 
 
 _ABOUT = """
@@ -232,7 +234,8 @@ def board_table(results: list[dict]) -> str:
     """Packages of tests as rows, versions as columns: how many of the tests that ran passed."""
     columns = [f"{x['backend']} {x['version']}, Python {x['python']}" for x in results]
     lines = ["| tests | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for module in sorted({module for x in results for module in x["modules"]}):
+    ran = {module for x in results for module, (*told, _) in x["modules"].items() if any(told)}
+    for module in sorted(ran):
         cells = []
         for x in results:
             passed, failed, _ = x["modules"].get(module, (0, 0, 0))

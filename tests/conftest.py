@@ -16,6 +16,7 @@ from memory import Memory
 
 pytest.register_assert_rewrite("trellis.conformance")
 
+from trellis._testing.plugin import add_backend_option  # noqa: E402
 from trellis.conformance.compilers import compile_with as compile_with  # noqa: E402
 from trellis.conformance.compilers import fresh as fresh  # noqa: E402
 from trellis.conformance.compilers import one_program as one_program  # noqa: E402
@@ -32,12 +33,7 @@ gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--backend",
-        action="append",
-        choices=BACKENDS,
-        help="run only the tests of this backend (may be given several times)",
-    )
+    add_backend_option(parser)
     parser.addoption(
         "--alone",
         choices=BACKENDS,

@@ -98,6 +98,106 @@ def of_optax(make: Callable[..., Any]) -> Callable[[str], list[Leaves]]:
     return trajectory
 
 
+def of_lookahead(
+    make: Callable[..., Any], every: int, factor: float
+) -> Callable[[str], list[Leaves]]:
+    """The fast variables of optax.lookahead."""
+
+    def trajectory(dtype: str) -> list[Leaves]:
+        import jax
+        import optax
+
+        with jax.enable_x64(dtype == "float64"):
+            start = [jax.numpy.asarray(x, dtype) for x in tree.leaves(variables())]
+            params = optax.LookaheadParams.init_synced(start)
+            optimizer = optax.lookahead(make(optax), every, factor)
+            state = optimizer.init(params)
+            found = []
+            for i in range(STEPS):
+                grads = [jax.numpy.asarray(g, dtype) for g in tree.leaves(gradients(i))]
+                updates, state = optimizer.update(grads, state, params)
+                params = optax.apply_updates(params, updates)
+                found.append([np.asarray(p) for p in params.fast])
+        return found
+
+    return trajectory
+
+
+def of_formula(rule: Callable[..., np.ndarray]) -> Callable[[str], list[Leaves]]:
+    """The same of a formula in NumPy: `rule(gs, ws)` is the next variable of one leaf, from its
+    gradients so far and its variables so far."""
+
+    def trajectory(dtype: str) -> list[Leaves]:
+        ws = [[np.asarray(x, "float64")] for x in tree.leaves(variables())]
+        gs: list[Leaves] = [[] for _ in ws]
+        found = []
+        for i in range(STEPS):
+            for own, past, g in zip(gs, ws, tree.leaves(gradients(i)), strict=True):
+                own.append(np.asarray(g, "float64"))
+                past.append(rule(own, past))
+            found.append([past[-1] for past in ws])
+        return found
+
+    return trajectory
+
+
+def adan_step(gs: Leaves, ws: Leaves) -> np.ndarray:
+    """Every average written out from the first gradient on."""
+    changes = [np.zeros_like(gs[0]), *[a - b for a, b in zip(gs[1:], gs, strict=False)]]
+    t = len(gs)
+    m = averages(gs, 0.9)[-1] / (1 - 0.9**t)
+    d = averages(changes, 0.8)[-1] / (1 - 0.8**t)
+    squares = [(g + 0.8 * change) ** 2 for g, change in zip(gs, changes, strict=True)]
+    v = averages(squares, 0.95)[-1] / (1 - 0.95**t)
+    return ws[-1] - 0.05 * ((m + 0.8 * d) / (np.sqrt(v) + 1e-8) + 0.1 * ws[-1])
+
+
+def orthogonal(x: np.ndarray) -> np.ndarray:
+    """By the singular values, on which Muon's iteration is a polynomial; times its factor."""
+    rows = x.reshape(x.shape[0], -1)
+    u, s, vt = np.linalg.svd(rows / (norm(rows) + 1e-7), full_matrices=False)
+    for _ in range(5):
+        s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+    factor = math.sqrt(max(1, rows.shape[0] / rows.shape[1]))
+    return factor * ((u * s) @ vt).reshape(x.shape)
+
+
+def muon_step(gs: Leaves, ws: Leaves) -> np.ndarray:
+    """Matrices by their singular values, others by Adam."""
+    w, t = ws[-1], len(gs)
+    if w.ndim != 2:
+        m, v = averages(gs, 0.9)[-1], averages([g**2 for g in gs], 0.999)[-1]
+        direction = m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        return w - 0.05 * (direction + 0.1 * w)
+    x = 0.05 * gs[-1] + 0.95 * averages(gs, 0.95)[-1]
+    return w - 0.02 * (orthogonal(x) + 0.1 * w)
+
+
+def shampoo_direction(gs: Leaves) -> np.ndarray:
+    """The matrices in Kronecker's form: one over all elements of a leaf."""
+    g = gs[-1]
+    whole = np.eye(1)
+    for axis in range(g.ndim):
+        rows = [np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in gs]
+        values, vectors = np.linalg.eigh(sum([x @ x.T for x in rows]))
+        powers = (values + 0.1) ** (-1 / (2 * g.ndim))
+        whole = np.kron(whole, vectors @ np.diag(powers) @ vectors.T)
+    if g.ndim == 0:
+        whole = np.eye(1) * (sum([x**2 for x in gs]) + 0.1) ** -0.5
+    return (whole @ g.reshape(-1)).reshape(g.shape)
+
+
+def shampoo_step(gs: Leaves, ws: Leaves) -> np.ndarray:
+    ms = [shampoo_direction(gs[: i + 1]) for i in range(len(gs))]
+    return ws[-1] - 0.1 * sum([0.5 ** (len(ms) - 1 - i) * m for i, m in enumerate(ms)])
+
+
+def sophia_step(gs: Leaves, ws: Leaves) -> np.ndarray:
+    """Without an estimate of the curvature: the sign of the momentum."""
+    m = averages(gs, 0.9)[-1]
+    return ws[-1] - 0.05 * (np.clip(m / 1e-3, -1, 1) + 0.1 * ws[-1])
+
+
 OPTAX_RATES = "optax computes schedules and rates of decay in float32"
 
 OPTIMIZERS = [
@@ -138,6 +238,86 @@ OPTIMIZERS = [
         lambda: optim.AdamW(0.05, weight_decay=0.3),
         of_torch(lambda t, p: t.AdamW(p, 0.05, weight_decay=0.3)),
         about="decay",
+    ),
+    OptimCase(
+        "SGD",
+        lambda: optim.SGD(0.1, 0.9, dampening=0.3),
+        of_torch(lambda t, p: t.SGD(p, 0.1, momentum=0.9, dampening=0.3)),
+        about="dampening",
+    ),
+    OptimCase(
+        "SGD",
+        lambda: optim.SGD(0.1, 0.9, weight_decay=0.1).maximizing(),
+        of_torch(lambda t, p: t.SGD(p, 0.1, momentum=0.9, weight_decay=0.1, maximize=True)),
+        about="maximizing",
+    ),
+    OptimCase(
+        "Adam",
+        lambda: optim.Adam(0.05, epsilon=1e-3, amsgrad=True, weight_decay=0.05),
+        of_torch(lambda t, p: t.Adam(p, 0.05, eps=1e-3, amsgrad=True, weight_decay=0.05)),
+        about="amsgrad, coupled decay",
+    ),
+    OptimCase(
+        "AdamW",
+        lambda: optim.AdamW(0.05, weight_decay=0.3, amsgrad=True),
+        of_torch(lambda t, p: t.AdamW(p, 0.05, weight_decay=0.3, amsgrad=True)),
+        about="amsgrad",
+    ),
+    OptimCase(
+        "RAdam",
+        lambda: optim.RAdam(0.05),
+        of_torch(lambda t, p: t.RAdam(p, 0.05)),
+    ),
+    OptimCase(
+        "RAdam",
+        lambda: optim.RAdam(0.05, 0.8, 0.9, weight_decay=0.1),
+        of_torch(
+            lambda t, p: t.RAdam(p, 0.05, (0.8, 0.9), weight_decay=0.1, decoupled_weight_decay=True)
+        ),
+        about="short averages, decay",
+    ),
+    OptimCase(
+        "Adan",
+        lambda: optim.Adan(0.05, 0.9, 0.8, 0.95, weight_decay=0.1),
+        of_formula(adan_step),
+    ),
+    OptimCase(
+        "ADOPT",
+        lambda: optim.ADOPT(0.05, beta2=0.99),
+        of_optax(lambda o: o.contrib.adopt(0.05, b2=0.99)),
+        rounded=OPTAX_RATES,
+    ),
+    OptimCase(
+        "Prodigy",
+        lambda: optim.Prodigy(weight_decay=0.1, first=1e-3),
+        of_optax(lambda o: o.contrib.prodigy(weight_decay=0.1, estim_lr0=1e-3)),
+    ),
+    OptimCase(
+        "ScheduleFreeSGD",
+        lambda: optim.ScheduleFreeSGD(0.1, weight_decay=0.1),
+        of_optax(lambda o: o.contrib.schedule_free_sgd(0.1, weight_decay=0.1)),
+    ),
+    OptimCase(
+        "ScheduleFreeAdamW",
+        lambda: optim.ScheduleFreeAdamW(0.05, beta2=0.99, weight_decay=0.1),
+        of_optax(lambda o: o.contrib.schedule_free_adamw(0.05, b2=0.99, weight_decay=0.1)),
+    ),
+    OptimCase("Muon", lambda: optim.Muon(0.02, adam_lr=0.05), of_formula(muon_step)),
+    OptimCase(
+        "Shampoo",
+        lambda: optim.Shampoo(0.1, 0.5, epsilon=0.1),
+        of_formula(shampoo_step),
+    ),
+    OptimCase(
+        "Sophia",
+        lambda: optim.Sophia(0.05, 0.9, epsilon=1e-3, weight_decay=0.1),
+        of_formula(sophia_step),
+    ),
+    OptimCase(
+        "Optimizer",
+        lambda: optim.Adam(0.05).with_lookahead(4, 0.3),
+        of_lookahead(lambda o: o.adam(0.05), 4, 0.3),
+        about="with_lookahead",
     ),
     OptimCase("Adamax", lambda: optim.Adamax(0.05), of_torch(lambda t, p: t.Adamax(p, 0.05))),
     OptimCase(
@@ -280,6 +460,80 @@ def adamax(gs: Leaves, w: np.ndarray) -> Leaves:
     return found
 
 
+def amsgrad(gs: Leaves, w: np.ndarray) -> Leaves:
+    found, largest = [], np.zeros_like(w)
+    rows = zip(averages(gs, 0.9), averages([g**2 for g in gs], 0.9), strict=True)
+    for t, (m, v) in enumerate(rows, start=1):
+        largest = np.maximum(largest, v)
+        found.append(m / (1 - 0.9**t) / (np.sqrt(largest / (1 - 0.9**t)) + 1e-3))
+    return found
+
+
+def radam(gs: Leaves, w: np.ndarray) -> Leaves:
+    """With beta2 = 0.9 the fifth step is the first that is rectified."""
+    found, rho = [], 2 / (1 - 0.9) - 1
+    rows = zip(averages(gs, 0.8), averages([g**2 for g in gs], 0.9), strict=True)
+    for t, (m, v) in enumerate(rows, start=1):
+        length = rho - 2 * t * 0.9**t / (1 - 0.9**t)
+        factor: Any = 1.0
+        if length > 5:
+            r = (length - 4) * (length - 2) * rho / ((rho - 4) * (rho - 2) * length)
+            factor = math.sqrt(r * (1 - 0.9**t)) / (np.sqrt(v) + 1e-3)
+        found.append(m / (1 - 0.8**t) * factor)
+    return found
+
+
+def adopt(gs: Leaves, w: np.ndarray) -> Leaves:
+    v, m, found = gs[0] ** 2, np.zeros_like(w), [np.zeros_like(w)]
+    for t, g in enumerate(gs[1:], start=1):
+        m = 0.9 * m + 0.1 * np.clip(g / np.maximum(np.sqrt(v), 1e-6), -(t**0.25), t**0.25)
+        v = 0.99 * v + 0.01 * g**2
+        found.append(m)
+    return found
+
+
+def muon(gs: Leaves, w: np.ndarray) -> Leaves:
+    if w.ndim < 2:
+        return gs
+    return [orthogonal(0.1 * g + 0.9 * m) for g, m in zip(gs, averages(gs, 0.9), strict=True)]
+
+
+def prodigy(grads: list[Leaves], params: Leaves) -> list[Leaves]:
+    """The variables stay, so that only the weight decay of the formula is left of the distance."""
+    m = [np.zeros_like(w) for w in params]
+    v, found = [x.copy() for x in m], []
+    for t, step in enumerate(grads, start=1):
+        size = 0.1 * math.sqrt(1 - 0.99**t) / (1 - 0.9**t)
+        m = [0.9 * a + 0.1 * 0.1 * g for a, g in zip(m, step, strict=True)]
+        v = [0.99 * a + 0.01 * (0.1 * g) ** 2 for a, g in zip(v, step, strict=True)]
+        rows = zip(m, v, params, strict=True)
+        found.append([size * (a / (np.sqrt(b) + 0.1 * 1e-2) + 0.2 * w) for a, b, w in rows])
+    return found
+
+
+def schedule_free(gs: Leaves, w: np.ndarray) -> Leaves:
+    """What is subtracted from variables that stay where they are: x, z and y of the paper."""
+    z, total, found = w, 0.0, []
+    for t, g in enumerate(gs):
+        lr = 0.2 / (1 + t)
+        x = (w - 0.2 * z) / 0.8
+        total += 0.2**2  # the largest rate is the first
+        z = z - lr * g
+        x = x + 0.2**2 / total * (z - x)
+        found.append(w - (0.8 * x + 0.2 * z))
+    return found
+
+
+def lookahead(gs: Leaves, w: np.ndarray) -> Leaves:
+    """Variables that stay: the slow ones follow `w - 0.5 * g` at every third step."""
+    slow, found = w, []
+    for t, g in enumerate(gs, start=1):
+        if t % 3 == 0:
+            slow = slow + 0.4 * (w - 0.5 * g - slow)
+        found.append(0.5 * g if t % 3 else w - slow)
+    return found
+
+
 def lion(gs: Leaves, w: np.ndarray) -> Leaves:
     before = [np.zeros_like(w), *averages(gs, 0.95)]
     return [np.sign(0.9 * m + 0.1 * g) for m, g in zip(before, gs, strict=False)]
@@ -342,6 +596,10 @@ def one_step(t: Any) -> Any:
     return 1 / (1 + t)
 
 
+def falling(t: Any) -> Any:
+    return 0.2 / (1 + t)
+
+
 TRANSFORMATIONS = [
     OptimCase("identity", lambda: optim.identity(), leafwise(lambda gs, w: gs)),
     OptimCase("scale", lambda: optim.scale(-0.5), leafwise(lambda gs, w: [-0.5 * g for g in gs])),
@@ -386,6 +644,56 @@ TRANSFORMATIONS = [
         "scale_by_nadam", lambda: optim.scale_by_nadam(0.9, 0.99, 1e-3, 0.5), leafwise(nadam)
     ),
     OptimCase("scale_by_adamax", lambda: optim.scale_by_adamax(0.9, 0.99, 1e-3), leafwise(adamax)),
+    OptimCase(
+        "trace",
+        lambda: optim.trace(0.8, dampening=0.25),
+        leafwise(
+            lambda gs, w: [
+                0.8**t * gs[0] + 0.75 * sum([0.8 ** (t - k) * gs[k] for k in range(1, t + 1)])
+                for t in range(len(gs))
+            ]
+        ),
+        about="dampening",
+    ),
+    OptimCase(
+        "scale_by_amsgrad", lambda: optim.scale_by_amsgrad(0.9, 0.9, 1e-3), leafwise(amsgrad)
+    ),
+    OptimCase("scale_by_radam", lambda: optim.scale_by_radam(0.8, 0.9, 1e-3), leafwise(radam)),
+    OptimCase(
+        "scale_by_adan",
+        lambda: optim.scale_by_adan(0.9, 0.8, 0.95),
+        leafwise(
+            lambda gs, w: [(0 * w - adan_step(gs[: t + 1], [0 * w])) / 0.05 for t in range(len(gs))]
+        ),
+    ),
+    OptimCase("scale_by_adopt", lambda: optim.scale_by_adopt(0.9, 0.99), leafwise(adopt)),
+    OptimCase(
+        "scale_by_muon",
+        lambda: optim.masked(optim.scale_by_muon(0.9), optim.matrices_only),
+        leafwise(muon),
+        half="the iteration enlarges small singular values, and the rounding of the gradients",
+    ),
+    OptimCase(
+        "scale_by_prodigy",
+        lambda: optim.scale_by_prodigy(1.0, 0.9, 0.99, 1e-2, 0.2, first=0.1),
+        prodigy,
+    ),
+    OptimCase(
+        "schedule_free",
+        lambda: optim.schedule_free(falling, 0.8),
+        leafwise(schedule_free),
+    ),
+    OptimCase(
+        "scale_by_shampoo",
+        lambda: optim.scale_by_shampoo(epsilon=0.1),
+        leafwise(lambda gs, w: [shampoo_direction(gs[: t + 1]) for t in range(len(gs))]),
+    ),
+    OptimCase(
+        "scale_by_sophia",
+        lambda: optim.scale_by_sophia(0.9, 0.5, 0.5),
+        leafwise(lambda gs, w: [np.clip(m / 0.5, -1, 1) for m in averages(gs, 0.9)]),
+    ),
+    OptimCase("lookahead", lambda: optim.lookahead(optim.scale(0.5), 3, 0.4), leafwise(lookahead)),
     OptimCase("scale_by_lion", lambda: optim.scale_by_lion(0.9, 0.95), leafwise(lion)),
     OptimCase(
         "scale_by_rms",
@@ -486,7 +794,40 @@ def half_wave(t: float, first: float, last: float, steps: int) -> float:
     return last + (first - last) * (1 + math.cos(math.pi * min(t, steps) / steps)) / 2
 
 
+def restarted(t: int) -> float:
+    """Cycles of 2, 4 and 8 steps, each half as high as the one before."""
+    start = max([x for x in (0, 2, 6) if x <= t])
+    height, length = {0: (0.4, 2), 2: (0.2, 4), 6: (0.1, 8)}[start]
+    return 0.1 + height * (1 + math.cos(math.pi * (t - start) / length)) / 2
+
+
 SCHEDULES = [
+    OptimCase(
+        "schedules.cosine_restarts",
+        lambda: schedules.cosine_restarts(0.5, 2, growth=2.0, shrink=0.5, end=0.1),
+        restarted,
+        about="growth",
+    ),
+    OptimCase(
+        "schedules.cosine_restarts",
+        lambda: schedules.cosine_restarts(0.5, 5),
+        lambda t: half_wave(t % 5, 0.5, 0.0, 5),
+    ),
+    OptimCase(
+        "schedules.warmup",
+        lambda: schedules.warmup(schedules.exponential(0.5, 4, 0.3), 3, start=0.1),
+        lambda t: 0.1 + 0.4 * t / 3 if t < 3 else 0.5 * 0.3 ** ((t - 3) / 4),
+    ),
+    OptimCase(
+        "schedules.inverse_sqrt",
+        lambda: schedules.inverse_sqrt(0.5, 4),
+        lambda t: 0.5 * (t / 4 if t < 4 else math.sqrt(4 / t)),
+    ),
+    OptimCase(
+        "schedules.cyclic",
+        lambda: schedules.cyclic(0.1, 0.5, 2, 3, shrink=0.5),
+        lambda t: 0.1 + 0.4 * 0.5 ** (t // 5) * (t % 5 / 2 if t % 5 < 2 else (5 - t % 5) / 3),
+    ),
     OptimCase("schedules.constant", lambda: schedules.constant(0.3), lambda t: 0.3),
     OptimCase(
         "schedules.step", lambda: schedules.step(0.5, 4, 0.1), lambda t: 0.5 * 0.1 ** (t // 4)

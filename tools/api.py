@@ -110,16 +110,20 @@ def look_up(path, found):
 
 @dataclass(frozen=True)
 class Change:
-    """`breaks` says that calls which worked do not work any more."""
+    """`breaks` says that calls which worked do not work any more; `advice` is what a deprecated
+    name says."""
 
     path: str
     what: str
     breaks: bool
+    advice: str = ""
 
 
 def changes(old, new, found_in=look_up):
-    """All changes from one API to another."""
-    made = [Change(path, "is new", False) for path in new if path not in old]
+    """All changes from one API to another. The members of a new class are news with it."""
+    fresh = [path for path in new if path not in old]
+    own = [path for path in fresh if path.rpartition(".")[0] not in fresh]
+    made = [Change(path, "is new", False) for path in own]
     for path, before in old.items():
         after = found_in(path, new)
         if after is None:
@@ -131,7 +135,7 @@ def changes(old, new, found_in=look_up):
         elif before["parameters"] != after["parameters"]:
             made.append(Change(path, "has other parameters or defaults", False))
         if after.get("deprecated") and not before.get("deprecated"):
-            made.append(Change(path, "is deprecated", False))
+            made.append(Change(path, "is deprecated", False, after["deprecated"]))
     return made
 
 
@@ -181,9 +185,15 @@ def missing(made, news, records, version):
         if change.breaks and not was_deprecated(change.path, records, version):
             found[change.path] = (
                 f"{change.path} {change.what}. Users may have written it: keep what worked, set "
-                f"`__deprecated__` to what to write instead and the version that removes it, emit "
-                f"a DeprecationWarning, and remove it when {MINOR_VERSIONS} minor releases have "
-                "had it so (docs/golden.md)."
+                f"`__deprecated__` to what to write instead and the version and date that remove "
+                f"it, emit a DeprecationWarning, and remove it when {MINOR_VERSIONS} minor "
+                "releases have had it so (docs/golden.md)."
+            )
+        elif change.advice and not has_end(change.advice):
+            found[change.path] = (
+                f"{change.path} is deprecated and says {change.advice!r}: name the version that "
+                "removes it, and the month before which it stays: 'write g; gone in 0.5, not "
+                "before 2027-06'."
             )
         elif not is_named(change.path, news):
             found[change.path] = (
@@ -204,6 +214,15 @@ def was_deprecated(path, records, version):
         if names.get(path, {}).get("deprecated") and numbers(each)[0] == numbers(newest)[0]
     }
     return len(marked) >= MINOR_VERSIONS
+
+
+def has_end(advice):
+    """Whether a deprecation names the version and the month in which the name may go.
+
+    >>> has_end("write g; gone in 0.5, not before 2027-06"), has_end("write g; gone in 0.5")
+    (True, False)
+    """
+    return re.search(r"\b\d+\.\d+\b.*\b20\d\d-[01]\d\b", advice) is not None
 
 
 def is_named(path, news):

@@ -355,6 +355,7 @@ from ._core.lazy import names_of_package as __dir__  # noqa: F401
 if TYPE_CHECKING:
     from . import array_api as array_api
     from . import convert as convert
+    from . import data as data
     from . import export as export
     from . import distributed as distributed
     from . import functional as functional

@@ -6,6 +6,7 @@ from ._core.errors import AxisError as AxisError
 from ._core.errors import BackendNotInstalledError as BackendNotInstalledError
 from ._core.errors import ConversionError as ConversionError
 from ._core.errors import CopyError as CopyError
+from ._core.errors import DataError as DataError
 from ._core.errors import DeviceError as DeviceError
 from ._core.errors import DistributedError as DistributedError
 from ._core.errors import DtypeError as DtypeError

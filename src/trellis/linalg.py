@@ -9,7 +9,9 @@ from ._array.linalg import cholesky as cholesky
 from ._array.linalg import cross as cross
 from ._array.linalg import det as det
 from ._array.linalg import diagonal as diagonal
+from ._array.linalg import eig as eig
 from ._array.linalg import eigh as eigh
+from ._array.linalg import eigvals as eigvals
 from ._array.linalg import eigvalsh as eigvalsh
 from ._array.linalg import inv as inv
 from ._array.linalg import matmul as matmul

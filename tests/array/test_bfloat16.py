@@ -19,7 +19,8 @@ from trellis.conformance.cases import all_cases
 UNIT = 2.0**-7
 # No framework factorises matrices or transforms in 16 bits; cast to float32 there.
 NO_KERNELS = (
-    "cholesky det eigh eigvalsh inv matrix_norm pinv qr slogdet solve svd svdvals matrix_rank"
+    "cholesky det eig eigvals eigh eigvalsh inv matrix_norm pinv qr slogdet solve svd svdvals "
+    "matrix_rank"
 ).split()
 # What comes out depends on the last digit of what goes in, or is no array.
 SENSITIVE = {

@@ -11,6 +11,11 @@ def test_the_namespace_of_arrays_numbers_and_none(backend, array, xp):
     x = array(np.ones(2, "float32"))
     assert trellis.array_namespace(x, None, 2.0, x, True) is xp
     assert trellis.array_namespace(x, api_version="2024.12") is xp
+    assert trellis.namespace(backend, api_version="2025.12") is xp
+    assert trellis.namespace(x, api_version="2021.12") is xp
+    for ask in (trellis.namespace, trellis.array_namespace):
+        with pytest.raises(trellis.errors.ArgumentError, match=r"version 2025\.12"):
+            ask(x, api_version="2026.12")
     assert trellis.is_array(x)
     asked = {
         name: getattr(trellis, f"is_{name}_array")(x)

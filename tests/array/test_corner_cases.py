@@ -567,6 +567,52 @@ def test_linear_algebra_in_every_type(name, backend, array, x64):
                 np.testing.assert_allclose(y, z, rtol=2.0**-7, atol=2.0**-8)
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_extremes_of_large_arrays_with_nan(name, kind, array):
+    """Kernels for many elements are others than those for few."""
+    x = np.ones((80, 80), "float32")
+    x[7, 5] = np.nan
+    given = trellis.astype(array(x), kind)
+    for axis, expected in ((None, np.isnan(x).any()), (0, np.isnan(x).any(0))):
+        found = getattr(trellis, name)(given, axis=axis)
+        assert trellis.dtype(found) == kind
+        found = trellis.to_numpy(trellis.astype(found, "float32"))
+        np.testing.assert_array_equal(np.isnan(found), expected)
+        np.testing.assert_array_equal(found[~np.isnan(found)], 1.0)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", *dtypes.FLOATING, *dtypes.COMPLEX])
+def test_eigenvalues_are_complex_in_every_type(kind, array, x64):
+    """2 by 2 with the eigenvalues 1 and 3: complex64, or complex128 for 64 bits."""
+    with x64():
+        x = trellis.astype(array(np.array([[2.0, 1.0], [1.0, 2.0]])), kind)
+        wanted = "complex128" if kind in ("float64", "complex128") else "complex64"
+        for values in (trellis.linalg.eigvals(x), trellis.linalg.eig(x).eigenvalues):
+            assert trellis.dtype(values) == wanted
+            # 16 bits are computed in float32.
+            np.testing.assert_allclose(np.sort(trellis.to_numpy(values)), [1, 3], rtol=1e-6)
+        # The first of two equal components is the positive one.
+        values, vectors = [trellis.to_numpy(y) for y in trellis.linalg.eig(x)]
+        root = 0.5**0.5
+        expected = [[root, root], [-root, root]]
+        found = vectors[:, np.argsort(values.real)]
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_eigenvalues_of_no_rows_of_nan_and_of_stacks(array):
+    for x, wanted in (
+        (np.zeros((2, 0, 0)), np.zeros((2, 0))),
+        (np.array([[[2.0, 0.0], [0.0, 5.0]], [[np.nan, 1.0], [0.0, 2.0]]]),
+         [[2.0, 5.0], [np.nan, np.nan]]),
+    ):  # fmt: skip
+        values, vectors = trellis.linalg.eig(array(x.astype("float32")))
+        assert tuple(vectors.shape) == x.shape
+        for found in (values, trellis.linalg.eigvals(array(x.astype("float32")))):
+            found = np.sort(trellis.to_numpy(found).real, axis=-1)
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["fft", "rfft", "irfft", "fftn"])
 def test_transforms_in_every_type(name, array, x64):
     with x64():

@@ -296,3 +296,53 @@ def test_what_can_be_wrapped(wrapped):
     assert unwrap(3) == 3
     with pytest.raises(ArgumentTypeError, match="expects an array, got list"):
         wrap([1.0])
+
+
+PARTS = {
+    "slice": lambda xp, x: x[1:, ::-1],
+    "row": lambda xp, x: x[1],
+    "T": lambda xp, x: x.T,
+    "permuted": lambda xp, x: xp.permute_dims(x, (-1, 0)),
+    "reshaped": lambda xp, x: xp.reshape(x, (3, 2)),
+    "part of a part": lambda xp, x: xp.reshape(x, (3, 2)).T[1:, ::2],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_share_what_is_written(name, array):
+    """As in NumPy: a write into a part is seen in the array, and the other way round."""
+    take = PARTS[name]
+    expected = np.arange(6.0, dtype="float32").reshape(2, 3)
+    x = wrap(array(expected.copy()))
+    part, wanted = take(x.__array_namespace__(), x), take(np, expected)
+    assert np.shares_memory(wanted, expected)
+    part += 10
+    wanted += 10
+    np.testing.assert_array_equal(np.asarray(x), expected)
+    x[0, 1:] = 5
+    expected[0, 1:] = 5
+    np.testing.assert_array_equal(np.asarray(part), wanted)
+    part[...] = 1
+    wanted[...] = 1
+    np.testing.assert_array_equal(np.asarray(x), expected)
+
+
+def test_single_elements_and_copies_do_not(array):
+    x = wrap(array(np.array([1.0, 2.0, 3.0], "float32")))
+    xp = x.__array_namespace__()
+    first, picked, copied = x[0], x[xp.asarray([0, 1])], xp.reshape(x, (3, 1), copy=True)
+    x[:] = 7
+    assert float(first) == 1
+    for found, expected in ((picked, [1, 2]), (copied, [[1], [2], [3]])):
+        np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_gradients_of_writes_into_parts(array):
+    def fn(x):
+        y = wrap(x) * 1
+        part = y[1:]
+        part *= part
+        return trellis.sum(y)
+
+    x = array(np.array([1.0, 2.0, 3.0], "float32"))
+    np.testing.assert_allclose(trellis.to_numpy(trellis.grad(fn)(x)), [1, 4, 6], rtol=1e-6)

@@ -44,6 +44,14 @@ def test_a_member_may_move_to_a_base_class(api):
     assert api.look_up("trellis.nn.Linear.unknown", {}) is None
 
 
+def test_members_of_a_new_class_are_news_with_it(api):
+    own = {"parameters": None}
+    old = {"trellis.Old": own}
+    new = {**old, "trellis.Old.more": own, "trellis.New": own, "trellis.New.part": own}
+    made = api.changes(old, new, found_in=lambda path, names: names.get(path))
+    assert [change.path for change in made] == ["trellis.Old.more", "trellis.New"]
+
+
 def parameters(api, fn):
     return api.described(fn)["parameters"]
 
@@ -106,7 +114,8 @@ def test_what_a_change_needs(api):
 
 def test_a_removal_after_two_minor_versions(api):
     plain = {"trellis.f": {"parameters": None}}
-    marked = {"trellis.f": {"parameters": None, "deprecated": "write g; gone in 0.5"}}
+    advice = "write g; gone in 0.5, not before 2027-06"
+    marked = {"trellis.f": {"parameters": None, "deprecated": advice}}
     news = "- `f` is removed: write g."
     assert "is deprecated, and no line" in problems_of(api, plain, marked)["trellis.f"]
     once = {"0.2.0": plain, "0.3.0": marked, "0.3.1": marked}
@@ -116,3 +125,13 @@ def test_a_removal_after_two_minor_versions(api):
     assert "no line" in problems_of(api, marked, {}, "", twice, "0.5.0")["trellis.f"]
     # A major version may remove what it announces.
     assert problems_of(api, plain, {}, news, {"0.2.0": plain}, "1.0.0") == {}
+
+
+@pytest.mark.parametrize("advice", ["write g", "write g; gone in 0.5", "gone on 2027-06"])
+def test_a_deprecation_names_its_version_and_date(api, advice):
+    plain = {"trellis.f": {"parameters": None}}
+    marked = {"trellis.f": {"parameters": None, "deprecated": advice}}
+    news = "- `f` is deprecated: write g."
+    assert "name the version that removes it" in problems_of(api, plain, marked, news)["trellis.f"]
+    marked["trellis.f"]["deprecated"] = f"{advice}; gone in 0.5, not before 2027-06"
+    assert problems_of(api, plain, marked, news) == {}

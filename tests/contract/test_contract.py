@@ -104,7 +104,7 @@ def test_exports_are_complete(stem):
 NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
-    *["functional", "nn", "nn.init", "optim", "special", "train", "distributed"],
+    *["functional", "nn", "nn.init", "optim", "data", "special", "train", "distributed"],
 ]
 SUBMODULES = ("trellis.nn.init", "trellis.optim.schedules")
 
@@ -220,7 +220,7 @@ def test_namespace_holds_no_framework(backend, xp):
         and not name.startswith("_")
     }
     assert modules == set()
-    assert xp.__array_api_version__ == "2024.12"
+    assert xp.__array_api_version__ == "2025.12"
     assert xp.__array_namespace_info__().dtypes() is not None
 
 
@@ -383,7 +383,7 @@ UNTRACEABLE = {
     ast.Yield: "generator function",
     ast.YieldFrom: "generator function",
 }
-NOT_TRACED = {"train", "cli.py", "conformance", "graph"}
+NOT_TRACED = {"data", "train", "cli.py", "conformance", "graph"}
 # A model is converted before anything is compiled; these run inside it.
 TRACED_OF_CONVERT = {"adapters", "semantics", "module.py", "inputs.py"}
 # NumPy has no compiler.

@@ -20,7 +20,9 @@ WITHOUT_ROW = {
     "ParameterAverage",
     "apply_updates",
     "global_norm",
+    "hutchinson_diagonal",
     "matrices_only",
+    "sharpness_aware",
 }
 
 

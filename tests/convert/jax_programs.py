@@ -552,6 +552,13 @@ add(
         matrix(3, 3, kind="lower"),
         plain(3, 2),
     ),
+    eigvals=row(lambda x: jnp.sum(jnp.exp(jnp.linalg.eigvals(x)).real), matrix(3, 3)),
+    eig=row(
+        lambda x: jnp.sum(jnp.abs(jnp.linalg.eig(x)[1]), 1),
+        matrix(3, 3),
+        gradient=False,
+        why="JAX has none",
+    ),
     eigh=row(lambda x: jnp.linalg.eigvalsh(x, UPLO="U"), S),
     eigh_vectors=row(
         lambda x: (lambda w, v: (w, jnp.abs(v)))(*jnp.linalg.eigh(x)),
@@ -595,7 +602,6 @@ add(
         matrix(3, 3, kind="definite"),
         plain(3),
     ),
-    eig=row(lambda x: jnp.linalg.eigvals(x), matrix(3, 3), refused="eig"),
     tridiagonal_solve=row(
         lambda d, b: lax.linalg.tridiagonal_solve(d[0], d[1] + 5, d[2], b),
         plain(3, 4),

@@ -574,6 +574,8 @@ add(
         gradient_tolerance=1e-3,
         tolerance=1e-4,
     ),
+    eigvals=row(lambda x: tf.reduce_sum(tf.math.real(tf.exp(tf.linalg.eigvals(x)))), matrix(3, 3)),
+    eig=row(lambda x: tf.reduce_sum(tf.abs(tf.linalg.eig(x)[1]), 1), matrix(3, 3)),
     eigh=row(lambda x: tf.linalg.eigvalsh(x), S),
     svd=row(lambda x: tf.linalg.svd(x, compute_uv=False), matrix(3, 4)),
     svd_vectors=row(
@@ -623,7 +625,6 @@ add(
         plain(4, 2),
         refused="TridiagonalSolve",
     ),
-    eig=row(lambda x: tf.linalg.eigvals(x), matrix(3, 3), refused="Eig"),
     sqrtm=row(
         lambda x: tf.linalg.sqrtm(x), matrix(3, 3, kind="definite"), refused="MatrixSquareRoot"
     ),

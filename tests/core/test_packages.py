@@ -52,15 +52,21 @@ def install(folder, name, description=DESCRIPTION, framework=FRAMEWORK, distribu
     (metadata / "entry_points.txt").write_text(f"[trellis.backends]\n{name} = trellis_{name}\n")
 
 
+def forget_added():
+    for name in set(dispatch.loaded) - set(dispatch.BACKENDS):
+        dispatch.unregister(name)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder on the path; what was loaded from it is forgotten at the end."""
+    """A folder on the path. No other package has brought a backend, also where an earlier test left
+    one (the kit's `strangers`); what was loaded from the folder is forgotten at the end."""
     monkeypatch.syspath_prepend(str(tmp_path))
     packages.entries.cache_clear()
-    before, modules = set(dispatch.loaded), set(sys.modules)
+    forget_added()
+    modules = set(sys.modules)
     yield tmp_path
-    for name in set(dispatch.loaded) - before - set(dispatch.BACKENDS):
-        dispatch.unregister(name)
+    forget_added()
     for name in set(sys.modules) - modules:
         file = getattr(sys.modules[name], "__file__", None)
         if file is not None and Path(file).parent == tmp_path:

@@ -206,6 +206,12 @@ def test_map_with_key_chains():
     assert nest["b/x"] == "b/x=1"
 
 
+def test_what_is_no_pytree_is_named():
+    for fn in (tree.from_key_chains, lambda x: tree.map_with_key_chains(x, {"a": 1})):
+        with pytest.raises(trellis.errors.ArgumentTypeError, match=r"_chains\(\) expects .* got 3"):
+            fn(3)
+
+
 # Compilers
 # -----------------------------------------------------------------------------------------
 

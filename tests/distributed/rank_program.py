@@ -57,16 +57,20 @@ def fit(backend, options, **more):
         # Other weights on every rank: those of rank 0 must win.
         trellis.seed(11 + trellis.distributed.rank())
         model = model_of(options)
+        # A loader has another seed on every rank too.
+        given, size = data(), BATCH
+        if options.get("loader"):
+            given, size = trellis.data.Loader(data(), BATCH, shuffle=True), None
         history = trellis.train.fit(
             model,
             trellis.functional.mse_loss,
-            data(),
+            given,
             optimizer=trellis.optim.SGD(lr=0.1, momentum=0.9),
             epochs=options.get("epochs", 3),
-            batch_size=BATCH,
+            batch_size=size,
             seed=5,
             metrics=metrics(),
-            validation_data=data(),
+            validation_data=trellis.data.Loader(data(), BATCH) if size is None else data(),
             compile=options.get("compile", False),
             progress=False,
             synchronize_batch_norm=bool(options.get("norm")),

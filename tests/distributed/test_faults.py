@@ -11,19 +11,19 @@ import pytest
 import rank_program
 
 
-def check_killed(backend, folder, seed):
+def check_killed(backend, folder, seed, **more):
     chosen = random.Random(seed)
     steps = 4 * 3
     before = memory_of_mpi()
     victim, at = chosen.randrange(2), chosen.randrange(1, steps)
     done = launching.run_task(
-        "killed", backend, 2, folder, options=["--restarts", "1"], victim=victim, at=at
+        "killed", backend, 2, folder, options=["--restarts", "1"], victim=victim, at=at, **more
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"trellis run: rank {victim} of 2 was killed by SIGKILL" in done.stderr
     assert (folder / "killed").exists()
     first, second = launching.records(folder, 2)
-    expected = rank_program.fit(backend, {})[0]
+    expected = rank_program.fit(backend, more)[0]
     assert len(first["losses"]) == steps
     # Sums in another order: a few units in the last place of float32.
     np.testing.assert_allclose(first["losses"], expected.losses, rtol=0, atol=1e-5)
@@ -42,6 +42,11 @@ def memory_of_mpi():
 
 def test_a_rank_is_killed_and_nothing_is_lost(tmp_path):
     check_killed("numpy", tmp_path, 0)
+
+
+def test_a_rank_with_a_loader_is_killed(tmp_path):
+    """Ranks draw other seeds for their loaders: that of rank 0 holds, also after a restart."""
+    check_killed("numpy", tmp_path, 0, loader=True)
 
 
 @pytest.mark.long

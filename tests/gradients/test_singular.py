@@ -62,6 +62,7 @@ COINCIDING = {
     "svdvals": (linalg.svdvals, np.eye(2), np.eye(2)),
     "svdvals, tall": (linalg.svdvals, np.eye(3)[:, :2], np.eye(3)[:, :2]),
     "eigvalsh": (linalg.eigvalsh, np.eye(2), np.eye(2)),
+    "eigvals": (lambda x: trellis.real(linalg.eigvals(x)), np.eye(2), np.eye(2)),
     "nuclear norm": (lambda x: linalg.matrix_norm(x, ord="nuc"), ROTATION, ROTATION),
     # The largest of two equal values: they share the gradient.
     "spectral norm": (lambda x: linalg.matrix_norm(x, ord=2), ROTATION, np.array(ROTATION) / 2),

@@ -55,12 +55,31 @@ NEEDED = {
     "schedules.cosine": {"value": 1.0, "steps": 2},
     "schedules.warmup_cosine": {"peak": 1.0, "warmup_steps": 2, "steps": 4},
     "schedules.one_cycle": {"peak": 1.0, "steps": 10},
+    "lookahead": {"inner": optim.scale(1.0)},
+    "schedule_free": {"lr": 0.1},
+    "schedules.cosine_restarts": {"value": 1.0, "steps": 2},
+    "schedules.warmup": {"schedule": schedules.constant(1.0), "steps": 2},
+    "schedules.inverse_sqrt": {"peak": 1.0, "warmup_steps": 2},
+    "schedules.cyclic": {"low": 0.1, "high": 1.0, "steps_up": 2},
     "schedules.join": {"schedules": [schedules.constant(1.0)], "boundaries": []},
 }
 # None is a value of these.
-OPTIONAL = {"mask", "clipping", ("Adafactor", "momentum"), ("Adafactor", "lr"), ("Optimizer", "lr")}
+OPTIONAL = {
+    "mask",
+    "clipping",
+    "where",
+    "adam_lr",
+    "beta3",
+    "steps_down",
+    ("Adafactor", "momentum"),
+    ("Adafactor", "lr"),
+    ("Optimizer", "lr"),
+    ("ParameterAverage", "decay"),
+}
+# None is not a value of these, although it is one of others of their name.
+REQUIRED = {("Adan", "beta3"), ("scale_by_adan", "beta3")}
 # Any finite number will do for these.
-ANY_NUMBER = {"factor", "value", "end", "start", "peak"}
+ANY_NUMBER = {"factor", "value", "end", "start", "peak", "low", "high"}
 NOT_IN_A_SIGNATURE = ("chain", "identity")
 
 
@@ -76,12 +95,15 @@ def signature(name):
 def mistakes(name, parameter):
     """Values that this parameter cannot take."""
     given = ["0.5", object(), 1j, [0.5, 0.5], np.ones(3), {1, 2}]
-    if parameter not in OPTIONAL and (name, parameter) not in OPTIONAL:
+    pair = (name, parameter)
+    if pair in REQUIRED or not (parameter in OPTIONAL or pair in OPTIONAL):
         given.append(None)
-    if parameter == "mask":
+    if parameter == "coefficients":
+        return [*given[:4], given[5], 0.5]
+    if parameter in ("mask", "where"):
         return [*given[:3], given[4], given[5], 0.5]
-    if parameter in ("lr", "schedule", "schedules", "boundaries", "factors", "inner"):
-        return [math.nan, *given] if parameter == "lr" else given
+    if parameter in ("lr", "adam_lr", "schedule", "schedules", "boundaries", "factors", "inner"):
+        return [math.nan, *given] if parameter in ("lr", "adam_lr") else given
     if parameter == "transformation":
         return given
     default = signature(name)[parameter].default
@@ -111,7 +133,8 @@ def test_betas_of_one_and_more(name):
 HABITS = {
     "betas": (lambda: optim.Adam(betas=(0.9, 0.999)), "beta1 and beta2"),
     "learning_rate": (lambda: optim.Adam(learning_rate=0.1), "'lr'"),
-    "weight_decay": (lambda: optim.Adam(weight_decay=0.1), "AdamW"),
+    "weight_decay": (lambda: optim.RMSprop(weight_decay=0.1), "add_decayed_weights"),
+    "maximize": (lambda: optim.Adam(maximize=True), "maximizing"),
     "params": (lambda: optim.SGD(params=[1], lr=0.1), "step"),
     "params first": (lambda: optim.SGD([np.ones(1)]), "step"),
     "a module first": (lambda: optim.SGD(trellis.nn.Linear(1, 1)), "step"),
@@ -290,16 +313,33 @@ def test_hyperparameters_are_set_once(backend, array):
     w, g = array([1.0, 2.0], "float32"), array([0.5, -1.0], "float32")
     optimizer = optim.SGD(0.1, momentum=0.5)
     v = optimizer.step(w, g)
-    for name in ("lr", "momentum", "weight_decay"):
+    for name in ("momentum", "weight_decay"):
         with pytest.raises(errors.ArgumentError, match=rf"new = optim.SGD\({name}=0.0\)"):
             setattr(optimizer, name, 0.0)
-    assert optimizer.lr == 0.1
     slower = optim.SGD(0.01, momentum=0.5)
     slower.state = optimizer.state
     # m = 0.5 * g + g
     assert_close(
         slower.step(v, g), np.array([0.95 - 0.0075, 2.1 + 0.015], "float32"), backend=backend
     )
+
+
+def test_a_learning_rate_can_be_set(backend, array):
+    """As long as no compiled step can have it built in: after `init` it raises."""
+    w, g = array([1.0, 2.0], "float32"), array([0.5, -1.0], "float32")
+    optimizer, slower = optim.Adam(0.1), optim.Adam(0.01)
+    v = optimizer.step(w, g)
+    slower.state = optimizer.state
+    optimizer.lr = 0.01
+    assert optimizer.lr == 0.01 and "lr=0.01" in repr(optimizer)
+    expected = trellis.to_numpy(slower.step(v, g))
+    assert_close(optimizer.step(v, g), expected, backend=backend)
+    with pytest.raises(errors.ArgumentError, match="lr must be"):
+        optimizer.lr = -1.0
+    optimizer.init(w)
+    for changed in (optimizer, optim.Adam(schedules.constant(0.1)), optim.LARS(0.1)):
+        with pytest.raises(errors.ArgumentError, match="lr of an optimizer cannot be changed"):
+            changed.lr = 0.5
 
 
 def test_a_class_of_ones_own_keeps_its_attributes():

@@ -89,7 +89,8 @@ class Target:
         )
         self.backends = options.backend or ["numpy"]
         backends = [word for each in self.backends for word in ("--backend", each)]
-        self.arguments = backends
+        self.arguments = target.get("options", backends)
+        self.elsewhere = tuple(target.get("elsewhere", ()))
         self.folder = OUT / name
         self.folder.mkdir(exist_ok=True)
 
@@ -183,13 +184,16 @@ class Target:
         lines = measured["lines"].get(path, {})
         first, last = mutant["lines"]
         tests = {t for n in range(first, last + 1) for t in lines.get(str(n), ())}
+        tests |= {test for test in measured["seconds"] if test.startswith(self.elsewhere)}
         early = "" in tests or not mutant["deferred"]
         deferred = mutant["deferred"] and tests != {""}
         if not deferred:  # runs at import alone: all that touch the file, or else all
             tests = {test for found in lines.values() for test in found if test}
             tests = tests or set(measured["seconds"])
         # A test that takes arrays to another framework would import it anew for each mutant.
-        others = [name for name in FRAMEWORKS if name not in self.backends]
+        # The board's tests only speak of frameworks.
+        names = () if "options" in self.target else FRAMEWORKS
+        others = [name for name in names if name not in self.backends]
         tests = {test for test in tests if not any(name in test for name in others)}
         ordered = quickest(tests, measured["seconds"], self.options.seconds)
         seconds = sum(measured["seconds"][test] for test in ordered)
@@ -306,7 +310,7 @@ class Report:
         found = {outcome: len(mutants) for outcome, mutants in self.by_outcome.items()}
         return {
             "share": self.target.options.share,
-            "tests": " and ".join(self.target.backends),
+            "tests": self.target.target.get("on", " and ".join(self.target.backends)),
             "all": len(self.target.listed()),
             "mutants": len(self.plan),
             **found,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trellis_board import comparisons
-from trellis_board.arrays import backend_of
+from trellis_board.arrays import backend_of, holds
 from trellis_board.comparisons import Tally, recording
 
 from .sample.arrays import Tensor
@@ -97,3 +97,17 @@ def test_types_that_are_no_arrays():
     assert backend_of(np.float32(1)) is None
     assert backend_of(np.ndarray) is None
     assert backend_of([]) is None
+
+
+def test_arrays_in_slots_are_found():
+    class Lazy:
+        __slots__ = ("data", "empty")
+
+    class Derived(Lazy):
+        __slots__ = ("name",)
+
+    lazy = Derived()
+    lazy.name = "x"
+    assert not holds({"lazy": lazy}, "numpy")
+    lazy.data = np.ones(2)
+    assert holds({"lazy": lazy}, "numpy")

@@ -25,6 +25,9 @@ from .helpers import make_part
         ("[[issue]]\ntests = '*'", "needs tests and a link"),
         ("[[issue]]\ntests = '*'\nlink = 'javascript:alert(1)'", "expected an address with http"),
         ("group = ['x']", "group, entry 1 is 'x'; expected a table with name, tests, folded"),
+        ("source = 'https://x.example/{commit}'", "expected {file} in it"),
+        ("source = 'https://x.example/{file}/{branch}'", "{branch} is not known"),
+        ("source = 'javascript:{file}'", "expected an address with http"),
         ("= 3", "Invalid statement"),
     ],
 )

@@ -17,6 +17,7 @@ HOLLOW = {
     "test_answer_dropped_beside_the_librarys_check",
     "test_data_of_conftest_is_no_check",
     "test_a_function_that_would_wait_is_not_called",
+    "test_unreached_end_of_a_function_that_nobody_calls",
 }
 GREEN_ON_NUMPY = {
     "test_its_own_check_counts",
@@ -29,6 +30,7 @@ GREEN = {
     "test_a_check_that_a_fixture_returns",
     "test_an_installed_helper",
     "test_unreached_sentinel",
+    "test_unreached_end_of_a_function",
     "test_in_time",
     "test_awaited_in_time",
 }

@@ -269,7 +269,7 @@ def linspace(
         return explain(error, linspace)
 
 
-def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
+def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> tuple[A, ...]:
     """Coordinate arrays of the grid spanned by vectors.
 
     "ij" keeps the order of the arguments as axes; "xy" exchanges the first two.
@@ -283,7 +283,7 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
         one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
         for x in arrays:
             check_array(x)
-        return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
+        return tuple(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else ()
     except Exception as error:
         return explain(error, meshgrid)
 

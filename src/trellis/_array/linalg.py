@@ -23,7 +23,7 @@ from .._core.guards import (
     check_scalar,
     check_within,
 )
-from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from .._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
 from .._core.typing import A, Array, Backend, DTypeLike
 
@@ -121,6 +121,24 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
         return explain(error, diagonal)
 
 
+def eig(x: A, /) -> EigResult[A]:
+    """Eigenvalues and eigenvectors (columns) of a square matrix; both are complex, and the order of
+    the eigenvalues is the framework's.
+
+    The vectors have length 1, and the first of their largest components is real and positive. That
+    makes them unique, so that their derivatives exist where the eigenvalues are distinct.
+
+    >>> import numpy as np, trellis
+    >>> values, vectors = trellis.linalg.eig(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    >>> values
+    array([ 2.+0.j, -2.+0.j])
+    """
+    try:
+        return xp_of(x).linalg.eig(x)
+    except Exception as error:
+        return _nan_for_nan(error, eig, x)
+
+
 def eigh(x: A, /) -> EighResult[A]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric or Hermitian matrix.
 
@@ -132,6 +150,19 @@ def eigh(x: A, /) -> EighResult[A]:
         return xp_of(x).linalg.eigh(x)
     except Exception as error:
         return _nan_for_nan(error, eigh, x)
+
+
+def eigvals(x: A, /) -> A:
+    """Eigenvalues of a square matrix; they are complex, and their order is the framework's.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.eigvals(np.array([[0.0, -1.0], [1.0, 0.0]]))
+    array([0.+1.j, 0.-1.j])
+    """
+    try:
+        return xp_of(x).linalg.eigvals(x)
+    except Exception as error:
+        return _nan_for_nan(error, eigvals, x)
 
 
 def eigvalsh(x: A, /) -> A:

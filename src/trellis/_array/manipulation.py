@@ -46,7 +46,7 @@ def atleast_nd(x: A, /, *, ndim: int) -> A:
         return explain(error, atleast_nd)
 
 
-def broadcast_arrays(*arrays: A) -> list[A]:
+def broadcast_arrays(*arrays: A) -> tuple[A, ...]:
     """The arrays, each stretched to the shape that they have together.
 
     >>> import numpy as np, trellis
@@ -57,7 +57,7 @@ def broadcast_arrays(*arrays: A) -> list[A]:
     try:
         for x in arrays:
             check_array(x)
-        return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
+        return tuple(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else ()
     except Exception as error:
         return explain(error, broadcast_arrays)
 

@@ -91,7 +91,7 @@ _VALUES = _TYPES | {
 def _add_values(backend: Any) -> None:
     types = {name: backend.TYPES[name] for name in dtypes.FLOATING if name in backend.TYPES}
     values: dict[str, Any] = {
-        "__array_api_version__": "2024.12",
+        "__array_api_version__": "2025.12",
         "ABILITIES": Abilities(),
         "FLOAT_DTYPES": frozenset(types.values()),
         "NAME": backend.__name__.rpartition(".")[2],

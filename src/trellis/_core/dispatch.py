@@ -347,15 +347,21 @@ def backend_of(x: object, /) -> str:
     return name_of(xp_of(x))
 
 
-def namespace(x: object, /) -> "Backend":
+def namespace(x: object, /, *, api_version: str | None = None) -> "Backend":
     """The Array API namespace of one backend, by name or by one of its arrays.
 
+    Args:
+        x: The name of a backend, or an array.
+        api_version: The version of the standard that the caller is written for, such as "2024.12".
+            The namespace is always that of the newest version; one that is newer still raises.
+
     >>> import trellis
-    >>> xp = trellis.namespace("numpy")
-    >>> xp.sum(xp.ones(3)).item()
-    3.0
+    >>> xp = trellis.namespace("numpy", api_version="2024.12")
+    >>> xp.sum(xp.ones(3)).item(), xp.__array_api_version__
+    (3.0, '2025.12')
     """
-    return load(x) if isinstance(x, str) else xp_of(x)
+    xp: Backend = load(x) if isinstance(x, str) else xp_of(x)
+    return xp if api_version is None else of_version(xp, api_version)
 
 
 def of_version(xp: Any, api_version: str | None) -> Any:

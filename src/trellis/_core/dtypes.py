@@ -3,13 +3,12 @@ standard's).
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from .arrays import is_array
 from .errors import ArgumentError, DtypeError
-from .settings import Setting
+from .settings import Setting, Using
 from .typing import DTypeLike
 
 
@@ -89,7 +88,7 @@ KINDS = {
     "numeric": NUMERIC,
 }
 
-_default_float: Setting[DType] = Setting("trellis_default_dtype", float32)
+_default_float: Setting[DType] = Setting("trellis_default_dtype", float32, is_traceable=True)
 
 
 def set_default_dtype(dtype: DTypeLike, /) -> None:
@@ -111,15 +110,26 @@ def default_dtype() -> DType:
     return _default_float.get()
 
 
-def using_default_dtype(dtype: DTypeLike, /) -> AbstractContextManager[None]:
-    """Choose the default float inside a `with` block, for this thread or task only.
+def traced_default_dtype() -> DType:
+    """`default_dtype`, in a function that torch.compile traces."""
+    return _default_float.while_traced()
+
+
+def using_default_dtype(dtype: DTypeLike, /) -> Using:
+    """Choose the default float inside a `with` block, for this thread or task only; or, as a
+    decorator, inside a function. It may be inside a compiled function.
 
     >>> import trellis
     >>> with trellis.using_default_dtype("float64"):
     ...     trellis.zeros(2).dtype
     dtype('float64')
+    >>> @trellis.using_default_dtype("float64")
+    ... def grid(n):
+    ...     return trellis.linspace(0, 1, n)
+    >>> grid(3).dtype, trellis.zeros(2).dtype
+    (dtype('float64'), dtype('float32'))
     """
-    return _default_float.using(_checked_default(dtype))
+    return cast(Using, _default_float.using(_checked_default(dtype)))
 
 
 def default_complex() -> DType:
@@ -282,7 +292,7 @@ def is_64_bits(number: int) -> bool:
 def refuse_value(value: object, name: str) -> ArgumentError:
     """What every backend raises for a number that an array of type `name` cannot hold."""
     return ArgumentError(
-        f"{value!r} does not fit into {name}. Cast the array to a wider type first."
+        f"{value!r} does not fit into {name}. Cast the array to a wider dtype first."
     )
 
 

@@ -16,6 +16,7 @@ TrellisError
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
 ├── ConversionError           (ValueError)           a converted model that differs from its source
 ├── NonFiniteError            (FloatingPointError)   a loss that became nan or inf in training
+├── DataError                 (RuntimeError)         an example that cannot be read or mapped
 ├── DistributedError          (RuntimeError)         other processes that fail, differ or hang
 └── TracingError              (RuntimeError)         what compiled code would do wrong in silence
 """
@@ -91,6 +92,10 @@ class ConversionError(TrellisError, ValueError):
 
 class NonFiniteError(TrellisError, FloatingPointError):
     """A loss that became nan or infinite while a model was trained."""
+
+
+class DataError(TrellisError, RuntimeError):
+    """An example that could not be read or mapped, or a worker process that ended."""
 
 
 class DistributedError(TrellisError, RuntimeError):

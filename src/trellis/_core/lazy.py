@@ -14,6 +14,7 @@ ROOMS = (
     "functional",
     "nn",
     "optim",
+    "data",
     "train",
     "graph",
     "convert",

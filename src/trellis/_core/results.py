@@ -5,6 +5,13 @@ from typing import Generic, NamedTuple
 from .typing import A
 
 
+class EigResult(NamedTuple, Generic[A]):
+    """What `linalg.eig` gives."""
+
+    eigenvalues: A
+    eigenvectors: A
+
+
 class EighResult(NamedTuple, Generic[A]):
     """What `linalg.eigh` gives."""
 

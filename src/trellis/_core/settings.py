@@ -3,11 +3,12 @@
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
 from . import repeating
+from .following import is_followed
 
 T = TypeVar("T")
 
@@ -28,14 +29,17 @@ class Setting(Generic[T]):
     # torch.compile cannot read context variables. While the setting is not overridden it reads
     # plain
     # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled
-    # function, and its argument is there to be guarded.
+    # function, and its argument is there to be guarded. A `with` block inside a compiled function
+    # is kept in `_traced`, for settings whose reader torch.compile replaces by `while_traced`: to
+    # look there at every call would cost 50 ns.
 
-    def __init__(self, name: str, default: T):
+    def __init__(self, name: str, default: T, is_traceable: bool = False):
         self._process_wide = default
         self._here: ContextVar[_Override[T] | None] = ContextVar(name, default=None)
         self._overrides: set[int] = set()
         self.is_overridden = False  # by any thread or task
         self._latest: T | None = None
+        self._traced = _Traced() if is_traceable else None
         # An override may be freed, by the garbage collector, while another one is being noted.
         self._lock = threading.RLock()
         _all.append(self)
@@ -67,8 +71,21 @@ class Setting(Generic[T]):
         """Undo `set_here` for this thread or task."""
         self._here.set(None)
 
+    def while_traced(self) -> T:
+        """`get`, in a function that torch.compile traces."""
+        value: T | None = None if self._traced is None else self._traced.value
+        return self.get() if value is None else value
+
     @contextmanager
     def using(self, value: T) -> Iterator[None]:
+        if self._traced is not None and is_followed():
+            outer = self._traced.value
+            self._traced.value = value
+            try:
+                yield
+            finally:
+                self._traced.value = outer
+            return
         before = self._here.get()
         token = self._here.set(_Override(self, value))
         try:
@@ -85,6 +102,18 @@ class Setting(Generic[T]):
             else:
                 self._overrides.discard(id(override))
             self.is_overridden = len(self._overrides) > 0
+
+
+class Using(AbstractContextManager[None], ContextDecorator):
+    """What `using` returns: for a `with` block, or a decorator."""
+
+
+class _Traced(threading.local):
+    """The value of a `with` block in a function that is being traced; None outside of one."""
+
+    def __init__(self) -> None:
+        # In each thread: compiled functions guard on whether it is an attribute of the object.
+        self.value: Any = None
 
 
 class _Override(Generic[T]):

@@ -1,12 +1,15 @@
 """The array object of the standard, over a native array of any backend.
 
 The native array is never written to. `x[i] = v` and `x += y` give the object a new native array,
-so they work on immutable frameworks, under gradients and under compilers.
+so they work on immutable frameworks, under gradients and under compilers. What is written into a
+part of an array, such as `x[1:]` or `x.T`, is written into that array too, as in NumPy: a part
+knows where it is from.
 """
 
 import math
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +19,10 @@ from .._core import tree
 from .._core.arrays import NUMBERS, is_array, plain
 from .._core.dispatch import of_version, tell_of_backends, xp_of
 from .._core.errors import ArgumentTypeError, ShapeError
-from .indexing import check_kind, get_item, set_item
+from .indexing import check_kind, get_item, is_basic, set_item
 from .leaving import check_leaving, dlpack
 from .namespace import LiftedNamespace
+from .parts import Part, Rearranged, Sliced
 
 
 class WrappedArray:
@@ -33,12 +37,25 @@ class WrappedArray:
            [7, 4]]))
     """
 
-    __slots__ = ("__weakref__", "native")
+    __slots__ = ("__weakref__", "_native", "_part")
     # NumPy's arrays on the left of an operator leave it to this object.
     __array_priority__ = 1e6
 
-    def __init__(self, native: Any):
-        self.native = native
+    def __init__(self, native: Any, part: "Part | None" = None):
+        self._native = native
+        self._part = part
+
+    @property
+    def native(self) -> Any:
+        if self._part is not None:
+            self._native = self._part.read(self._native)
+        return self._native
+
+    @native.setter
+    def native(self, value: Any) -> None:
+        self._native = value
+        if self._part is not None:
+            self._part.write(value)
 
     def __trellis_backend__(self) -> Any:
         """What `xp_of` returns for it."""
@@ -80,7 +97,7 @@ class WrappedArray:
     def mT(self) -> "WrappedArray":
         if self.ndim < 2:
             raise ShapeError(f"x.mT needs at least two axes, got shape {self.shape}.")
-        return WrappedArray(xp_of(self.native).matrix_transpose(self.native))
+        return _part_of(self, Rearranged)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> "WrappedArray":
         return WrappedArray(xp_of(self.native).to_device(self.native, device, stream=stream))
@@ -120,7 +137,12 @@ class WrappedArray:
     # Elements -------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> "WrappedArray":
-        return WrappedArray(get_item(xp_of(self.native), self.native, _lowered(key)))
+        key = _lowered(key)
+        if is_basic(key):
+            part = _part_of(self, partial(Sliced, key=key))
+            # One element is a copy, as in NumPy.
+            return part if part.ndim else WrappedArray(part.native)
+        return WrappedArray(get_item(xp_of(self.native), self.native, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         xp = xp_of(self.native)
@@ -177,8 +199,14 @@ class WrappedArray:
         return dlpack(xp_of(self.native), self.native, {**options, "copy": copy})
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        kind, number = self.native.__dlpack_device__()
+        x = self.native
+        kind, number = (np.asarray(x) if isinstance(x, np.generic) else x).__dlpack_device__()
         return kind, number
+
+
+def _part_of(whole: WrappedArray, kind: "Callable[[WrappedArray], Part]") -> WrappedArray:
+    part = kind(whole)
+    return WrappedArray(part.read(None), part)
 
 
 def wrap(x: Any, /) -> WrappedArray:

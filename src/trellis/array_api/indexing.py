@@ -41,6 +41,15 @@ def get_item(xp: Backend, x: Any, key: Any) -> Any:
     return _gathered(xp, x, arrays, places) if arrays else x
 
 
+def is_basic(key: Any) -> bool:
+    """Whether the key takes a rectangular part of an array: by integers, slices, `...` and None."""
+    for item in key if isinstance(key, tuple) else (key,):
+        is_one = isinstance(item, slice) or item is None or item is Ellipsis or type(item) is int
+        if not is_one:
+            return False
+    return True
+
+
 def set_item(xp: Backend, x: Any, key: Any, value: Any) -> Any:
     """`x` with `value` at `x[key]`. The type of `x` stays: a value of a kind beyond it raises."""
     if is_array(value):

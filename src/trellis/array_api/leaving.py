@@ -25,6 +25,7 @@ def dlpack(xp: Backend, x: Any, options: dict[str, Any]) -> Any:
     copy, is exported by NumPy."""
     check_leaving(xp, x, "The memory of x")
     given = {name: value for name, value in options.items() if value is not None}
+    x = np.asarray(x) if isinstance(x, np.generic) else x  # NumPy's results without axes
     here, there = x.__dlpack_device__(), given.get("dl_device")
     if there is not None and tuple(there) == tuple(here):
         del given["dl_device"]  # it is there: not every framework knows the option

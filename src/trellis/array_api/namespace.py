@@ -11,11 +11,14 @@ from types import ModuleType
 from typing import Any
 
 from .._core.dispatch import mixed_backends, xp_of
+from .parts import Part, Rearranged, Reshaped
 
 # The only function whose argument may be an array of any framework.
 _ANY_FRAMEWORK = frozenset({"from_dlpack"})
 # Their arguments are numbers. Frameworks that take arrays of one element lose gradients here.
 _OF_NUMBERS = frozenset({"arange", "linspace"})
+# Their results share memory in NumPy.
+_PARTS: dict[str, Callable[..., Part]] = {"permute_dims": Rearranged, "reshape": Reshaped}
 _EXTENSIONS = ("linalg", "fft", "random")
 
 
@@ -48,6 +51,8 @@ class LiftedNamespace(ModuleType):
             return LiftedNamespace(value, self._backend, self._wrapper) if is_extension else value
         if name in self._backend.TYPES or not _is_function(value):
             return value
+        if name in _PARTS:
+            return self._viewing(value, _PARTS[name])
         if name in _ANY_FRAMEWORK:
             return self._lifted(value, self._opened)
         return self._lifted(value, self._as_number if name in _OF_NUMBERS else self._taken)
@@ -80,6 +85,20 @@ class LiftedNamespace(ModuleType):
             return self._given(found)
 
         return lifted
+
+    def _viewing(self, fn: Callable[..., Any], kind: Callable[..., Part]) -> Callable[..., Any]:
+        """A function whose result is a part of its argument: both see what is written into one."""
+        copied = self._lifted(fn, self._taken)
+
+        @functools.wraps(fn)
+        def viewing(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+            found = copied(x, *args, **kwargs)
+            if type(x) is not self._wrapper or kwargs.pop("copy", None) is True:
+                return found
+            part = kind(x, *args, **kwargs)
+            return self._wrapper(part.read(None), part)
+
+        return viewing
 
     def _opened(self, x: Any) -> Any:
         return x.native if type(x) is self._wrapper else x

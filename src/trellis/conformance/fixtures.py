@@ -1,6 +1,7 @@
 """What the tests of the kit are given besides `backend`, the name of the one under test."""
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import trellis
 
 from .._core.dispatch import BACKENDS
+from .._testing.wide import wide_types
 from .compilers import compile_with, forget_programs
 
 
@@ -23,12 +25,7 @@ def xp(backend: str) -> Any:
 @pytest.fixture
 def x64(backend: str) -> Callable[[], contextlib.AbstractContextManager[Any]]:
     """A function giving a context with 64-bit types: JAX must be asked for them."""
-
-    def enabled() -> contextlib.AbstractContextManager[Any]:
-        framework: Any = sys.modules.get(backend)
-        return framework.enable_x64(True) if backend == "jax" else contextlib.nullcontext()
-
-    return enabled
+    return functools.partial(wide_types, backend)
 
 
 @pytest.fixture

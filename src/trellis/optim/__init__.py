@@ -20,6 +20,13 @@ from .adam_family import Adamax as Adamax
 from .adam_family import AdamW as AdamW
 from .adam_family import Lion as Lion
 from .adam_family import NAdam as NAdam
+from .adaptive import scale_by_adan as scale_by_adan
+from .adaptive import scale_by_adopt as scale_by_adopt
+from .adaptive import scale_by_amsgrad as scale_by_amsgrad
+from .adaptive import scale_by_radam as scale_by_radam
+from .adaptive_family import ADOPT as ADOPT
+from .adaptive_family import Adan as Adan
+from .adaptive_family import RAdam as RAdam
 
 # Clipping
 from .clipping import clip as clip
@@ -34,6 +41,7 @@ from .decay import masked as masked
 from .decay import matrices_only as matrices_only
 from .descent import LARS as LARS
 from .descent import SGD as SGD
+from .lookahead import lookahead as lookahead
 
 # Directions
 from .moments import ema as ema
@@ -42,7 +50,11 @@ from .moments import scale_by_adamax as scale_by_adamax
 from .moments import scale_by_lion as scale_by_lion
 from .moments import scale_by_nadam as scale_by_nadam
 from .moments import trace as trace
+from .muon import Muon as Muon
+from .muon import scale_by_muon as scale_by_muon
 from .optimizer import Optimizer as Optimizer
+from .prodigy import Prodigy as Prodigy
+from .prodigy import scale_by_prodigy as scale_by_prodigy
 from .rms import scale_by_adadelta as scale_by_adadelta
 from .rms import scale_by_adagrad as scale_by_adagrad
 from .rms import scale_by_factored_rms as scale_by_factored_rms
@@ -58,6 +70,15 @@ from .scaling import scale_by_learning_rate as scale_by_learning_rate
 from .scaling import scale_by_param_rms as scale_by_param_rms
 from .scaling import scale_by_schedule as scale_by_schedule
 from .scaling import scale_by_trust_ratio as scale_by_trust_ratio
+from .schedule_free import ScheduleFreeAdamW as ScheduleFreeAdamW
+from .schedule_free import ScheduleFreeSGD as ScheduleFreeSGD
+from .schedule_free import schedule_free as schedule_free
+from .shampoo import Shampoo as Shampoo
+from .shampoo import scale_by_shampoo as scale_by_shampoo
+from .sharpness import sharpness_aware as sharpness_aware
+from .sophia import Sophia as Sophia
+from .sophia import hutchinson_diagonal as hutchinson_diagonal
+from .sophia import scale_by_sophia as scale_by_sophia
 
 # Pairs of functions, and functions that combine them
 from .transformation import Transformation as Transformation
@@ -67,4 +88,4 @@ from .transformation import identity as identity
 
 
 def __dir__() -> list[str]:
-    return _public_names(__name__)
+    return _public_names(__name__, "schedules")

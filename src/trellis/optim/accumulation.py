@@ -8,9 +8,9 @@ from .._core.container import Container
 from .._core.dispatch import xp_of
 from .._core.typing import Nest, T
 from .arguments import count, explained
-from .engine import RuleChain, cast_like
-from .moments import ema
-from .transformation import Transformation, checked_transformation
+from .engine import Leaves, Now, Rule, RuleChain, cast_like
+from .moments import Average, ema
+from .transformation import Transformation, checked_transformation, from_rules
 
 
 @explained
@@ -39,6 +39,20 @@ def accumulate_gradients(inner: Transformation, every: int) -> Transformation:
     inner = checked_transformation("accumulate_gradients", inner)
     pair = Accumulated(inner, count("every", every))
     return Transformation(pair.init, pair.update)
+
+
+@dataclass(frozen=True)
+class Mean(Rule[Average]):
+    """The mean of all gradients so far; here they are variables."""
+
+    slots = Average
+
+    def apply(self, now: Now, g: Leaves, state: Average) -> tuple[Leaves, Average]:
+        xp = now.xp
+        change = xp.foreach_add(g, state.average, alpha=-1)
+        change = xp.foreach_div(change, now.number(g, lambda t: t), reuse=True)
+        mean = xp.foreach_add(state.average, change)
+        return mean, Average(mean)
 
 
 @dataclass(frozen=True)
@@ -80,14 +94,14 @@ class Accumulated:
 
 class ParameterAverage:
     """The exponential moving average of the variables, which often generalizes better than the last
-    ones.
+    ones; or with `decay=None` the mean of all, as in stochastic weight averaging.
 
-        a = decay * a + (1 - decay) * v
+        a = decay * a + (1 - decay) * v,    or  a = a + (v - a) / t
 
     `step` keeps the state here; `init` and `update` are pure.
 
     Args:
-        decay: How much of the last average stays, in [0, 1).
+        decay: How much of the last average stays, in [0, 1); None: all variables count the same.
         debias: Whether the average starts at zero and is divided by `1 - decay**t`, so that early
             averages are not dominated by the first variables. Otherwise it starts at the variables
             given to
@@ -103,10 +117,10 @@ class ParameterAverage:
     """
 
     @explained
-    def __init__(self, decay: float = 0.999, *, debias: bool = True):
+    def __init__(self, decay: float | None = 0.999, *, debias: bool = True):
         self.state = Container()
         self._debias = debias
-        self._average = ema(decay, debias=debias)
+        self._average = from_rules(Mean()) if decay is None else ema(decay, debias=debias)
 
     def init(self, v: Nest, /) -> Container:
         """The first state."""

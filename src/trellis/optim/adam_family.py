@@ -1,10 +1,12 @@
 """Adam and its relatives, and Lion."""
 
+from .adaptive import scale_by_amsgrad
+from .arguments import flag
 from .decay import Mask, add_decayed_weights
 from .moments import scale_by_adam, scale_by_adamax, scale_by_lion, scale_by_nadam
 from .optimizer import Optimizer
 from .scaling import Rate, scale_by_trust_ratio
-from .transformation import chain
+from .transformation import Transformation, chain
 
 
 class Adam(Optimizer):
@@ -22,6 +24,11 @@ class Adam(Optimizer):
         beta1: Decay of m, the average of gradients, in [0, 1).
         beta2: Decay of v, the average of their squares, in [0, 1).
         epsilon: Keeps the division finite.
+        amsgrad: Whether v is the largest one so far: `optim.scale_by_amsgrad`.
+        weight_decay: The factor of an L2 penalty, whose gradient passes through the moments; for
+            decay that does not, use AdamW.
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
+            `optim.matrices_only`; None for all.
 
     >>> import numpy as np, trellis
     >>> opt = trellis.optim.Adam(lr=0.1)
@@ -30,9 +37,18 @@ class Adam(Optimizer):
     """
 
     def __init__(
-        self, lr: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+        self,
+        lr: Rate = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        *,
+        amsgrad: bool = False,
+        weight_decay: float = 0,
+        mask: Mask = None,
     ):
-        super().__init__(scale_by_adam(beta1, beta2, epsilon), lr)
+        adam = _adam(beta1, beta2, epsilon, amsgrad)
+        super().__init__(chain(add_decayed_weights(weight_decay, mask), adam), lr)
 
 
 class AdamW(Optimizer):
@@ -50,6 +66,7 @@ class AdamW(Optimizer):
         weight_decay: The part of each weight that is subtracted, before the learning rate.
         mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
+        amsgrad: Whether v is the largest one so far: `optim.scale_by_amsgrad`.
 
     >>> import numpy as np, trellis
     >>> opt = trellis.optim.AdamW(lr=0.1, weight_decay=0.5)
@@ -66,9 +83,15 @@ class AdamW(Optimizer):
         weight_decay: float = 0.01,
         *,
         mask: Mask = None,
+        amsgrad: bool = False,
     ):
-        adam = scale_by_adam(beta1, beta2, epsilon)
+        adam = _adam(beta1, beta2, epsilon, amsgrad)
         super().__init__(chain(adam, add_decayed_weights(weight_decay, mask)), lr)
+
+
+def _adam(beta1: float, beta2: float, epsilon: float, amsgrad: bool) -> Transformation:
+    direction = scale_by_amsgrad if flag("amsgrad", amsgrad) else scale_by_adam
+    return direction(beta1, beta2, epsilon)
 
 
 class Adamax(Optimizer):

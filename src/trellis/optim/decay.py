@@ -124,12 +124,12 @@ class Masked:
         return mixed[0] if spec is None else tree.unflatten(spec, mixed), Container(inner=new_state)
 
 
-def checked_mask(mask: object) -> Mask:
+def checked_mask(mask: object, name: str = "mask") -> Mask:
     """`mask`, if it can be one."""
     if mask is None or callable(mask) or isinstance(mask, (bool, dict, list, tuple)):
         return mask
     raise ArgumentTypeError(
-        "mask must be a pytree of bools or a function from the variables to one, such as "
+        f"{name} must be a pytree of bools or a function from the variables to one, such as "
         f"optim.matrices_only, got {mask!r}."
     )
 

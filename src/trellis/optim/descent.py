@@ -13,7 +13,7 @@ class SGD(Optimizer):
     """Stochastic gradient descent, with momentum and Nesterov's form of it; as in torch.optim.SGD.
 
         g = g + weight_decay * w
-        m = momentum * m + g
+        m = momentum * m + (1 - dampening) * g        (m = g in the first step)
         w = w - lr * (g + momentum * m  if nesterov else  m)
 
     Without momentum it is `trellis.gradient_descent_update`.
@@ -25,6 +25,7 @@ class SGD(Optimizer):
         weight_decay: The factor of an L2 penalty.
         mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
+        dampening: The part of each new gradient that does not enter m, in [0, 1].
 
     >>> import numpy as np, trellis
     >>> opt = trellis.optim.SGD(0.1, momentum=0.9)
@@ -43,9 +44,10 @@ class SGD(Optimizer):
         *,
         weight_decay: float = 0,
         mask: Mask = None,
+        dampening: float = 0,
     ):
         decay = add_decayed_weights(weight_decay, mask)
-        super().__init__(chain(decay, with_momentum(momentum, nesterov)), lr)
+        super().__init__(chain(decay, with_momentum(momentum, nesterov, dampening)), lr)
 
 
 class LARS(Optimizer):
@@ -99,9 +101,11 @@ class LARS(Optimizer):
         self.lr = rate("lr", lr)
 
 
-def with_momentum(momentum: float, nesterov: bool = False) -> Transformation:
+def with_momentum(momentum: float, nesterov: bool = False, dampening: float = 0) -> Transformation:
     """Momentum, or nothing at all where it is 0."""
-    decay = zero_to_one("momentum", momentum)
+    decay, damping = zero_to_one("momentum", momentum), zero_to_one("dampening", dampening)
     if decay == 0 and flag("nesterov", nesterov):
         raise ArgumentError("nesterov=True needs a momentum: write momentum=0.9, for example.")
-    return trace(decay, nesterov=nesterov) if decay != 0 else identity()
+    if decay == 0 and damping != 0:
+        raise ArgumentError("dampening needs a momentum: write momentum=0.9, for example.")
+    return trace(decay, nesterov=nesterov, dampening=damping) if decay != 0 else identity()

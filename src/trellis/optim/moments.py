@@ -54,15 +54,38 @@ class Trace(Rule[Momentum]):
         return step_kernel("nesterov" if self.nesterov else "momentum", (self.decay,), behind)
 
 
+@dataclass(frozen=True)
+class DampedTrace(Rule[Momentum]):
+    """m = decay * m + (1 - dampening) * g, from m = g on; the direction is m, or g + decay * m."""
+
+    decay: float
+    nesterov: bool
+    dampening: float
+
+    slots = Momentum
+
+    def apply(self, now: Now, g: Leaves, state: Momentum) -> tuple[Leaves, Momentum]:
+        xp = now.xp
+
+        def share(t: Array) -> Any:
+            return xp.where(t == 1, xp.ones_like(t), xp.zeros_like(t) + (1 - self.dampening))
+
+        m = xp.foreach_mul(g, now.number(g, share))
+        m = xp.foreach_add(m, state.momentum, alpha=self.decay, reuse=True)
+        direction = xp.foreach_add(g, m, alpha=self.decay) if self.nesterov else m
+        return direction, Momentum(m)
+
+
 @explained
-def trace(decay: float = 0.9, *, nesterov: bool = False) -> Transformation:
+def trace(decay: float = 0.9, *, nesterov: bool = False, dampening: float = 0) -> Transformation:
     """Momentum: the direction is m, or with Nesterov's form `g + decay * m`.
 
-        m = decay * m + g
+        m = decay * m + (1 - dampening) * g        (m = g in the first step)
 
     Args:
         decay: How much of the last m stays, in [0, 1].
         nesterov: Whether the direction looks one step ahead.
+        dampening: The part of each new gradient that does not enter m, in [0, 1].
 
     >>> import numpy as np
     >>> from trellis import optim
@@ -73,7 +96,9 @@ def trace(decay: float = 0.9, *, nesterov: bool = False) -> Transformation:
     >>> updates
     array([1.9])
     """
-    return from_rules(Trace(zero_to_one("decay", decay), flag("nesterov", nesterov)))
+    numbers = zero_to_one("decay", decay), flag("nesterov", nesterov)
+    damping = zero_to_one("dampening", dampening)
+    return from_rules(DampedTrace(*numbers, damping) if damping else Trace(*numbers))
 
 
 class Average(NamedTuple):

@@ -14,12 +14,14 @@ from .._gradients.transforms import stop_gradient
 from .accumulation import accumulate_gradients
 from .arguments import explained, rate
 from .engine import PrivateState
-from .scaling import Rate, scale_by_learning_rate
+from .lookahead import lookahead
+from .scaling import Rate, scale, scale_by_learning_rate
 from .transformation import Transformation, chain, checked_transformation
 
 
 class Hyperparameter:
-    """An attribute that only the constructor sets: compiled steps have its value built in."""
+    """An attribute that only the constructor sets: compiled steps have its value built in. A
+    learning rate can be changed as long as only `step`, which is never compiled, has used it."""
 
     def __init__(self, name: str):
         self._name = name
@@ -34,6 +36,9 @@ class Hyperparameter:
     def __set__(self, optimizer: "Optimizer", value: object) -> None:
         if "_is_made" in optimizer.__dict__:
             name, kind = self._name, type(optimizer).__name__
+            if name == "lr" and optimizer._takes_rate(value):
+                optimizer._rate = optimizer.__dict__["lr"] = rate("lr", value)
+                return
             raise ArgumentError(
                 f"{name} of an optimizer cannot be changed: a compiled step has its value built "
                 "in. Go on with the same state in a new optimizer, or let a schedule change the "
@@ -63,6 +68,8 @@ class Optimizer:
 
     `step` keeps the state here, in `state`; `init` and `update` are the same thing as pure
     functions, for compiled training steps. Optimizers are copied and pickled with their state.
+    `optimizer.lr = 1e-4` changes a learning rate that is a number for the next `step`; it raises
+    once `init` was called, since a compiled `update` would not notice.
 
     Args:
         transformation: From gradients to directions, such as `optim.scale_by_adam()` or a chain.
@@ -125,8 +132,17 @@ class Optimizer:
         # A copy shares the arrays, so neither may overwrite them.
         return {**self.__dict__, "_state": self.state}
 
+    def _takes_rate(self, value: object) -> bool:
+        """Whether the learning rate is a number of `step` alone, and the new one is too."""
+        old = self.__dict__["lr"]
+        are_numbers = all(
+            [isinstance(x, (int, float)) and not isinstance(x, bool) for x in (old, value)]
+        )
+        return are_numbers and "_is_pure" not in self.__dict__ and self._rate == old
+
     def init(self, v: Nest, /) -> Container:
         """The first state for variables `v`: a Container of arrays, to be saved like `v` itself."""
+        self.__dict__["_is_pure"] = True
         state: Container = self.transformation.init(v)
         return state
 
@@ -149,7 +165,7 @@ class Optimizer:
         """
         rules, state = self.transformation.rules, self._state
         if not len(state):
-            begin = self.init if rules is None else rules.begin
+            begin = self.transformation.init if rules is None else rules.begin
             state = begin(v)  # type: ignore[arg-type]
         new_v, self._state = self._updated(v, grads, state, True)
         return new_v
@@ -184,9 +200,35 @@ class Optimizer:
         """
         return self._with(accumulate_gradients(self.transformation, every))
 
+    def with_lookahead(self, every: int = 5, factor: float = 0.5) -> "Optimizer":
+        """This optimizer with slow variables that follow its own: see `optim.lookahead`.
+
+        Args:
+            every: How many steps there are for each slow one.
+            factor: The part of the way that the slow variables go, above 0.
+
+        >>> from trellis import optim
+        >>> opt = optim.Adam(1e-3).with_lookahead(every=6)
+        """
+        whole = chain(self.transformation, scale(self._rate))
+        changed = self._with(lookahead(whole, every, factor))
+        changed._rate = 1.0
+        return changed
+
+    def maximizing(self) -> "Optimizer":
+        """This optimizer going uphill: the gradients change their sign first.
+
+        >>> import numpy as np
+        >>> from trellis import optim
+        >>> optim.SGD(0.5).maximizing().step(np.array([1.0]), np.array([2.0]))
+        array([2.])
+        """
+        return self.after(scale(-1.0))
+
     def _with(self, transformation: Transformation) -> "Optimizer":
         changed = copy.copy(self)
         changed.transformation, changed.state = transformation, Container()
+        changed.__dict__.pop("_is_pure", None)
         return changed
 
     def __repr__(self) -> str:

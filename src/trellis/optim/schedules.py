@@ -253,6 +253,125 @@ def one_cycle(
 
 
 @explained
+def cosine_restarts(
+    value: float, steps: int, *, growth: float = 1.0, shrink: float = 1.0, end: float = 0.0
+) -> Schedule:
+    """A cosine from `value` to `end` again and again (Loshchilov and Hutter, 2017).
+
+    Args:
+        value: The rate at the beginning of the first cycle.
+        steps: How many steps the first cycle has.
+        growth: What the length of a cycle is multiplied by after it, at least 1.
+        shrink: What `value - end` is multiplied by after each cycle, above 0.
+        end: The rate that each cycle falls to.
+
+    >>> from trellis.optim import schedules
+    >>> rate = schedules.cosine_restarts(1.0, 2, growth=2.0)
+    >>> [round(rate(i), 6) for i in (0, 1, 2, 4, 6)]
+    [1.0, 0.5, 1.0, 0.5, 1.0]
+    """
+    factor = number("growth", growth)
+    if factor < 1:
+        raise ArgumentError(f"growth must be at least 1, got {growth!r}.")
+    ends = number("value", value), number("end", end)
+    numbers = count("steps", steps), factor, positive("shrink", shrink)
+    return Formula(_cosine_restarts, (*ends, *numbers))
+
+
+def _cosine_restarts(
+    xp: Backend, t: Array, value: float, end: float, steps: int, growth: float, shrink: float
+) -> Any:
+    def begin(cycle: Any) -> Any:
+        """The step at which a cycle begins."""
+        if growth == 1:
+            return cycle * steps
+        powers = xp.pow(xp.zeros_like(t) + growth, cycle)
+        return xp.round(steps * (powers - 1) / (growth - 1))
+
+    if growth == 1:
+        cycle = xp.floor(t / steps)
+    else:
+        cycle = xp.floor(xp.log1p(t * (growth - 1) / steps) / math.log(growth))
+        # The logarithm is rounded, the steps at which cycles begin are not.
+        cycle = xp.where(t >= begin(cycle + 1), cycle + 1, cycle)
+        cycle = xp.where(t < begin(cycle), cycle - 1, cycle)
+    start = begin(cycle)
+    wave = 0.5 * (1 + xp.cos(math.pi * (t - start) / (begin(cycle + 1) - start)))
+    return (value - end) * xp.pow(xp.zeros_like(t) + shrink, cycle) * wave + end
+
+
+@explained
+def warmup(schedule: Schedule | float, steps: int, *, start: float = 0.0) -> Schedule:
+    """A straight line from `start` to the first rate of a schedule, then that schedule.
+
+    Args:
+        schedule: A function of the step, or a number for a rate that stays.
+        steps: How many steps the line has.
+        start: The first rate.
+
+    >>> from trellis.optim import schedules
+    >>> rate = schedules.warmup(schedules.linear(1.0, 0.0, 4), 2)
+    >>> [rate(i) for i in (0, 1, 2, 4)]
+    [0.0, 0.5, 1.0, 0.5]
+    """
+    then = schedule if callable(schedule) else constant(number("schedule", schedule))
+    line = linear(number("start", start), float(then(0)), count("steps", steps))
+    return join([line, then], [steps])
+
+
+@explained
+def inverse_sqrt(peak: float, warmup_steps: int) -> Schedule:
+    """A straight line from 0 to `peak`, then `peak * sqrt(warmup_steps / step)`.
+
+    Args:
+        peak: The largest rate.
+        warmup_steps: How many steps there are before it.
+
+    >>> from trellis.optim import schedules
+    >>> [schedules.inverse_sqrt(1.0, 4)(i) for i in (0, 2, 4, 16)]
+    [0.0, 0.5, 1.0, 0.5]
+    """
+    return Formula(_inverse_sqrt, (number("peak", peak), count("warmup_steps", warmup_steps)))
+
+
+def _inverse_sqrt(xp: Backend, t: Array, peak: float, steps: int) -> Any:
+    return peak * xp.minimum(t / steps, xp.sqrt(steps / xp.clip(t, 1.0, None)))
+
+
+@explained
+def cyclic(
+    low: float, high: float, steps_up: int, steps_down: int | None = None, *, shrink: float = 1.0
+) -> Schedule:
+    """Up from `low` to `high` and down again in straight lines, over and over (Smith, 2017).
+
+    Args:
+        low: The smallest rate.
+        high: The largest rate.
+        steps_up: How many steps it takes from `low` to `high`.
+        steps_down: How many it takes back; None for as many.
+        shrink: What `high - low` is multiplied by after each cycle, above 0.
+
+    >>> from trellis.optim import schedules
+    >>> rate = schedules.cyclic(0.0, 1.0, 2, shrink=0.5)
+    >>> [rate(i) for i in range(7)]
+    [0.0, 0.5, 1.0, 0.5, 0.0, 0.25, 0.5]
+    """
+    up = count("steps_up", steps_up)
+    down = up if steps_down is None else count("steps_down", steps_down)
+    ends = number("low", low), number("high", high)
+    return Formula(_cyclic, (*ends, up, down, positive("shrink", shrink)))
+
+
+def _cyclic(
+    xp: Backend, t: Array, low: float, high: float, up: int, down: int, shrink: float
+) -> Any:
+    cycle = xp.floor(t / (up + down))
+    at = t - cycle * (up + down)
+    height = xp.minimum(at / up, (up + down - at) / down)
+    return low + (high - low) * xp.pow(xp.zeros_like(t) + shrink, cycle) * height
+
+
+@explained
 def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     """One schedule after another: each starts at its step 0 when its boundary is reached.
 

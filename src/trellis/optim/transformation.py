@@ -98,6 +98,26 @@ class NestedChain:
         return grads, Container(new_state)
 
 
+def counted(inner: Transformation) -> Transformation:
+    """`inner` with a counter of steps beside its state, as all optimizers have."""
+    pair = Counted(inner)
+    return Transformation(pair.init, pair.update)
+
+
+class Counted:
+    """The pair of functions of `counted`."""
+
+    def __init__(self, inner: Transformation):
+        self.inner = inner
+
+    def init(self, params: Nest) -> Container:
+        return Container(step=RuleChain(()).init(params)["step"], inner=self.inner.init(params))
+
+    def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
+        updates, inner = self.inner.update(grads, state["inner"], params)
+        return updates, Container(step=state["step"] + 1, inner=inner)
+
+
 def identity() -> Transformation:
     """The transformation that passes its gradients on unchanged.
 

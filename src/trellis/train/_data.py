@@ -1,12 +1,13 @@
-"""Batches from arrays, iterables, torch DataLoaders and tf.data Datasets, on the model's framework.
+"""Batches from arrays, loaders, iterables, torch DataLoaders and tf.data Datasets, on the model's
+framework.
 
 Frameworks are recognised by the names of their classes: nothing is imported for that.
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -15,65 +16,19 @@ from .._array.device import device as device_of
 from .._array.indexing import take
 from .._array.interchange import to_backend, to_numpy
 from .._core import tree
-from .._core.dispatch import backend_of, load, xp_of
+from .._core.dispatch import backend_of, load
 from .._core.dtypes import FLOATING
-from .._core.errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
+from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._core.kinds import shown
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array, Nest
 
-if TYPE_CHECKING:
-    from .._backends.interface import Backend
+if TYPE_CHECKING:  # imported where they are used: the package of loaders is not needed for arrays
+    from ..data.loader import Loader
+    from ..data.placing import Target
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where batches go: the framework, device and floating type of a model's variables.
-
-    `sharding` is the way in which a batch is spread over several devices, if it is.
-    """
-
-    backend: str
-    device: Any
-    float_type: str | None
-    is_cast: bool
-    sharding: Any = None
-
-    def __call__(self, batch: object) -> Any:
-        return tree.map(self._leaf, batch)
-
-    def _leaf(self, x: Array) -> Any:
-        if not hasattr(x, "dtype"):
-            if isinstance(x, (str, type(None))):
-                return x
-            x = np.asarray(x)
-        if self.is_cast:
-            x = self._cast(x)
-        if self.sharding is not None:
-            return self._spread(x)
-        return to_backend(x, self.backend, device=self.device)
-
-    def _spread(self, x: Array) -> Any:
-        try:
-            return load(self.backend).to_device(to_backend(x, self.backend), self.sharding)
-        except ValueError as error:
-            raise ShapeError(
-                f"A batch of shape {tuple(x.shape)} cannot be sharded over the devices: {error} "
-                "Choose a batch_size that they divide, and drop_last=True where the rest does "
-                "not fit."
-            ) from error
-
-    def _cast(self, x: Array) -> Any:
-        """Floats in the type of the variables, integers in one that the framework has."""
-        name = str(dtype_of(x))
-        if name in FLOATING and self.float_type is not None and name != self.float_type:
-            return _as_type(x, self.float_type)
-        if name in ("int64", "uint64") and not _has_wide_integers(load(self.backend)):
-            return _narrowed(x, self.backend)
-        return x
-
-
-def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
+def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) -> "Target":
     """The target for a model with these variables; where it has none, for the arrays of a first
     batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
@@ -89,38 +44,13 @@ def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) ->
             "sharding is for models on JAX, whose arrays can be spread over devices; this one is "
             f"on {backend}."
         )
+    from ..data.placing import Target
+
     return Target(backend, place, floats[0] if floats else None, is_cast, sharding)
 
 
 def _arrays_of(nest: Nest) -> list[Any]:
     return [x for x in tree.leaves(nest) if hasattr(x, "dtype")]
-
-
-def _as_type(x: Any, name: str) -> Any:
-    xp = xp_of(x)
-    return xp.astype(x, xp.as_dtype(name))
-
-
-def _has_wide_integers(xp: "Backend") -> bool:
-    if xp.ABILITIES.is_always_64_bit:
-        return True
-    try:
-        xp.zeros((), dtype="int64")
-    except PrecisionError:
-        return False
-    return True
-
-
-def _narrowed(x: Array, backend: str) -> Any:
-    """64-bit integers as int32 where 64-bit types are switched off; those that do not fit raise."""
-    x = np.asarray(to_numpy(x))
-    limits = np.iinfo(np.int32)
-    if x.size and (x.min() < limits.min or x.max() > limits.max):
-        raise PrecisionError(
-            f"The data hold integers beyond 32 bits, and {backend} has 64-bit types switched off: "
-            'on JAX, write jax.config.update("jax_enable_x64", True) first.'
-        )
-    return x.astype(np.int32)
 
 
 # Sources
@@ -162,7 +92,7 @@ class ArraySource:
         return whole + (1 if rest and not self._drop_last else 0)
 
     def batches(
-        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+        self, epoch: int, target: "Target", skip: int = 0, cut: Cut | None = None
     ) -> Iterator[Any]:
         arrays = tree.map(
             lambda x: x if backend_of(x) == target.backend else to_numpy(x), self.arrays
@@ -213,7 +143,7 @@ class IterableSource:
         return self._length
 
     def batches(
-        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+        self, epoch: int, target: "Target", skip: int = 0, cut: Cut | None = None
     ) -> Iterator[Any]:
         is_empty = True
         for i, batch in enumerate(self.make()):
@@ -229,13 +159,51 @@ class IterableSource:
             )
 
 
-Source = ArraySource | IterableSource
+class LoaderSource:
+    """A `trellis.data.Loader`, whose position is that of the run."""
+
+    def __init__(self, loader: "Loader"):
+        self.loader = loader
+        # The epoch of the loader that is the first one of the run.
+        self.first = loader.epoch
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def batches(
+        self, epoch: int, target: "Target", skip: int = 0, cut: Cut | None = None
+    ) -> Iterator[Any]:
+        cut_rows = None if cut is None else lambda rows: cut(0, rows)
+        is_empty = skip == 0
+        for rows, batch in self.loader.host_batches(self.first + epoch, skip, cut=cut_rows):
+            is_empty = False
+            if cut is not None:
+                cut(0, rows)  # once more, as the loader has cut later batches already
+            yield target(tuple(batch) if isinstance(batch, list) else batch)
+        if is_empty:
+            raise ArgumentError(f"The data gave no batch in epoch {epoch + 1}.")
+
+    def state_at(self, epoch: int, position: int) -> dict[str, int]:
+        return self.loader.state_at(self.first + epoch, position)
+
+    def go_to(self, epoch: int, position: int) -> None:
+        self.loader.go_to(self.first + epoch, position)
+
+    def load(self, state: dict[str, int], epoch: int) -> None:
+        """Continue from a state, in which the run had finished so many epochs."""
+        self.loader.load_state(state)
+        self.first = state["epoch"] - epoch
+
+
+Source = ArraySource | IterableSource | LoaderSource
 
 
 def first_batch(source: Source) -> Any:
     """The first batch, to find the framework of the data; arrays are not split for that."""
     if isinstance(source, ArraySource):
         return source.arrays
+    if isinstance(source, LoaderSource):
+        return source.loader.batch(0)
     data = source.make()
     if iter(data) is data and not source.is_made_anew:
         raise ArgumentError(
@@ -252,6 +220,13 @@ def as_source(
     data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words
 ) -> Source:
     """The data source for the `data` argument of `fit`."""
+    if _is_loader(data):
+        if batch_size is not None or drop_last or shuffle:
+            raise ArgumentError(
+                "batch_size, shuffle and drop_last are for data given as arrays; a Loader has its "
+                "own."
+            )
+        return LoaderSource(data)
     if is_arrays(data):
         return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
     if isinstance(data, (tuple, list, dict)):
@@ -279,10 +254,16 @@ def as_source(
         return IterableSource(data, None, is_made_anew=True)
     if not hasattr(data, "__iter__"):
         raise ArgumentTypeError(
-            "Data are a tuple of arrays, an iterable of batches, a function that returns one, a "
-            f"torch DataLoader or a tf.data.Dataset; got {type(data).__name__}."
+            "Data are a tuple of arrays, a trellis.data.Loader, an iterable of batches, a function "
+            "that returns one, a torch DataLoader or a tf.data.Dataset; got "
+            f"{type(data).__name__}."
         )
     return IterableSource(lambda: data, _length_of(data))
+
+
+def _is_loader(data: object) -> "TypeGuard[Loader]":
+    module = sys.modules.get("trellis.data.loader")
+    return module is not None and isinstance(data, module.Loader)
 
 
 def is_arrays(data: object) -> bool:

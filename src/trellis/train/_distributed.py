@@ -11,12 +11,15 @@ import numpy as np
 from .._array.creation import asarray
 from .._array.interchange import to_numpy
 from .._core import tree
+from .._core.errors import ArgumentError
 from .._core.threefry import fold_in_words
 from .._random.stream import is_key
+from ..data.placing import Target
+from ..data.sharding import share
 from ..distributed import all_reduce, broadcast, check_same
 from ..distributed._agreement import broadcast_json, gather_arrays
 from ..distributed._group import group
-from ._data import ArraySource, Source, Target, as_batch
+from ._data import ArraySource, Source, as_batch
 from ._distributed_step import DistributedStep
 from ._epoch import Statistics
 from ._fit import Run, evaluated
@@ -40,11 +43,9 @@ class Shares:
         bounds: list[int] = []
 
         def cut(begin: int, end: int) -> tuple[int, int]:
-            whole, rest = divmod(end - begin, self._size)
-            mine = begin + self._rank * whole + min(self._rank, rest)
-            count = whole + (1 if self._rank < rest else 0)
-            bounds[:] = [count, end - begin]
-            return (mine, mine + count) if count else (begin, begin + 1)
+            first, last = share(end - begin, self._rank, self._size)
+            bounds[:] = [last - first, end - begin]
+            return (begin + first, begin + last) if last > first else (begin, begin + 1)
 
         for batch in self.source.batches(epoch, target, skip, cut):
             yield batch, bounds[0], bounds[1]
@@ -65,10 +66,24 @@ class DistributedRun(Run):
         self._take_from_first()
         if isinstance(self._source, ArraySource):
             self._source.key = fold_in_words(self._words, 0)
+        if self._loader is not None:
+            if self._loader.loader.ranks > 1:
+                raise ArgumentError(
+                    "fit(distributed=True) cuts each batch into shares itself, and this Loader "
+                    "gives shares already: leave out its rank and ranks."
+                )
+            self._take_data_state()
         self._source: Any = Shares(self._source, self._rank, self._size)
         self._train_step = DistributedStep(
             self._parts, is_compiled=self._is_compiled, is_synchronized=self.is_synchronized
         )
+
+    def _take_data_state(self) -> None:
+        """The state of the loader of rank 0, on all ranks: seeds may have been drawn."""
+        if self._loader is not None:
+            known = broadcast_json([self._data_state(), self.epoch], self._target.backend)
+            self._loader.load(*known)
+            self._position = known[0]["batch"]
 
     def _take_from_first(self) -> None:
         """Variables, buffers and states of rank 0, on all ranks."""
@@ -170,4 +185,5 @@ class DistributedRun(Run):
         self._words, self.history = (words[0], words[1]), History(**history)
         if isinstance(self._source.source, ArraySource):
             self._source.source.key = fold_in_words(self._words, 0)
+        self._take_data_state()
         self._take_from_first()

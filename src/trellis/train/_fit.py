@@ -25,8 +25,8 @@ from ..distributed import size as number_of_ranks
 from ._callbacks import Callback, as_callbacks
 from ._data import (
     ArraySource,
+    LoaderSource,
     Source,
-    Target,
     as_batch,
     as_source,
     batch_size_of,
@@ -42,6 +42,7 @@ from ._step import Parts, evaluation_step, no_scale, training_step
 from .checkpoint import load_checkpoint, read_checkpoint, read_extra, save_checkpoint
 
 if TYPE_CHECKING:
+    from ..data.placing import Target
     from ..nn.module.module import Module
 
 _REFRESH_SECONDS = 0.2
@@ -81,11 +82,11 @@ def fit(
 
     `loss(output, target)` is the number to make small. `data` are arrays `(inputs, targets)`, cut
     into batches of `batch_size` and reshuffled for every epoch, the same way on every framework;
-    or an iterable of batches (a list, a torch DataLoader, a tf.data.Dataset), or a function that
-    returns one. A batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is not a tuple calls
-    `loss(model(x))`. Batches are moved to the framework and device of the model's variables; with
-    `cast_data` their floats are cast to the dtype of the variables (and for JAX without 64-bit
-    types, integers to 32 bits).
+    or a `trellis.data.Loader`; or an iterable of batches (a list, a torch DataLoader, a
+    tf.data.Dataset), or a function that returns one. A batch `(x1, x2, y)` calls
+    `loss(model(x1, x2), y)`; one that is not a tuple calls `loss(model(x))`. Batches are moved to
+    the framework and device of the model's variables; with `cast_data` their floats are cast to the
+    dtype of the variables (and for JAX without 64-bit types, integers to 32 bits).
 
     With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled
     function; on NumPy it just runs. `metrics` are names ("accuracy", ...), a `Metric`, functions of
@@ -102,7 +103,8 @@ def fit(
     `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
     steps; with `resume=True` the run resumes from it if it exists, on whichever framework it was
     written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
-    `optimizer.state` hold where it is.
+    `optimizer.state` hold where it is. A Loader is where it is too, and a checkpoint holds its
+    state; `fit` begins at the position of the Loader.
 
     A model is trained in training mode, and has its mode of before afterwards: `model.eval()` does
     not last through `fit`. In a model that is in training mode, modules that were set to evaluation
@@ -283,6 +285,9 @@ class Run:
         self._source: Source = as_source(
             data, batch_size, shuffle, drop_last, fold_in_words(self._words, 0)
         )
+        self._loader = self._source if isinstance(self._source, LoaderSource) else None
+        if self._loader is not None:
+            self._position = self._loader.loader.position
         self._validation: Source | None = None
         if validation is not None:
             size = batch_size if is_arrays(validation) else None
@@ -446,6 +451,8 @@ class Run:
         if len(self.buffers):
             self.model.buffers = self.buffers
         self.optimizer.state = self.state
+        if self._loader is not None:
+            self._loader.go_to(self.epoch, self._position)
 
     # Checkpoints
     # -------------------------------------------------------------------------------------
@@ -469,8 +476,15 @@ class Run:
             "position": self._position,
             "metrics": list(self._metrics),
             "history": self.history.as_dict(),
+            "data": self._data_state(),
         }
         save_checkpoint(path, self._state(), extra=extra)
+
+    def _data_state(self) -> dict[str, int] | None:
+        """The state of the loader, if there is one."""
+        if self._loader is None:
+            return None
+        return self._loader.state_at(self.epoch, self._position)
 
     def resume(self, path: str | os.PathLike[str]) -> None:
         if Path(path).exists():
@@ -501,6 +515,14 @@ class Run:
                 "kept sums of the means of batches: the metrics could not be exact over the epoch. "
                 "Resume from the end of an epoch, or without metrics."
             )
+        if (extra.get("data") is None) != (self._loader is None):
+            had = "other data" if extra.get("data") is None else "a trellis.data.Loader"
+            raise ArgumentError(
+                f"{os.fspath(path)} was written by a run with {had}: its batches cannot be "
+                "continued with these data. Pass the data of that run."
+            )
+        if self._loader is not None:
+            self._loader.load(extra["data"], extra["epoch"])
         self.v, self.buffers, self.state, self._scale = (
             state.v,
             state.buffers,
@@ -578,6 +600,11 @@ def predict(
     check_arguments(predict, locals())
     _check_model("predict", model)
     source = as_source(data, batch_size, False, False, (0, 0))
+    if isinstance(source, LoaderSource) and source.loader.is_random:
+        raise ArgumentError(
+            "predict() gives outputs in the order of the data, and this Loader changes it: make "
+            "one with shuffle=False and without weights."
+        )
     target = target_of(model.v if model.built else None, cast_data, source)
 
     def forward(v: Container, buffers: Container, inputs: tuple[Any, ...]) -> Any:

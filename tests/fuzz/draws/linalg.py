@@ -70,6 +70,24 @@ def eigh(draw, op):
     return Call(op, (x,), then=again, units=1024)
 
 
+@drawn("linalg.eig")
+def eig(draw, op):
+    def again(result):
+        values, vectors = result
+        scaled = trellis.multiply(vectors, trellis.expand_dims(values, -2))
+        return trellis.matmul(scaled, trellis.linalg.inv(vectors))
+
+    return Call(op, (regular(draw),), then=again, units=1024)
+
+
+@drawn("linalg.eigvals")
+def eigvals(draw, op):
+    def powers(values):
+        return trellis.sum(values, axis=-1), trellis.sum(values**2, axis=-1)
+
+    return Call(op, (regular(draw),), then=powers, units=1024)
+
+
 @drawn("linalg.svd")
 def svd(draw, op):
     chosen = options(draw, full_matrices=(True, False))

@@ -44,7 +44,7 @@ from .queries import (
 from .questions import QuestionError
 from .recording import PROJECT_PATTERN
 from .refs import resolve, resolve_base
-from .rows import board_rows, joint_score, matching_rows
+from .rows import KeptRows, joint_score, matching_rows
 from .settings import read_settings
 from .store import Store
 from .texts import safe_link
@@ -110,6 +110,7 @@ class Access:
 def api_router(store: Store, access: Access) -> APIRouter:
     """The routes below ``/api/v1``. Where reading is open, nothing asks a reader for a token."""
     router = APIRouter(prefix="/api/v1", responses=_BUSY)
+    kept = KeptRows()
     write_token = Depends(_TOKEN)
     read_token = Depends(_nobody if access.read_openly else _TOKEN)
     to_read = _UNKNOWN if access.read_openly else _UNKNOWN | _NOT_ALLOWED
@@ -215,29 +216,31 @@ def api_router(store: Store, access: Access) -> APIRouter:
 
         return _plain(read(project, bearer, answer))
 
-    @router.get("/projects/{project}/rows", responses=to_read | _NO_QUESTION)
+    @router.get(
+        "/projects/{project}/rows", responses=to_read | _NO_QUESTION, response_model=list[RowOut]
+    )
     def list_rows(
         project: ProjectName,
         q: Annotated[str, Query(max_length=1000)] = "",
         branch: Filter = None,
         bearer: Credentials = read_token,
-    ) -> list[RowOut]:
+    ) -> Response:
         """The rows that a question asks for, such as ``torch:failure and jax:success``."""
 
-        def answer(connection: Connection, id: int) -> list[RowOut]:
+        def answer(connection: Connection, id: int) -> list[dict[str, Any]]:
             return [
-                RowOut(
-                    module=row.module,
-                    test=row.test,
-                    group=row.group,
-                    cells={column: cell.outcome for column, cell in row.cells.items()},  # type: ignore[misc]
-                    never=sorted(row.never),
-                )
-                for row in matching_rows(connection, id, q, branch)
+                {
+                    "module": row.module,
+                    "test": row.test,
+                    "group": row.group,
+                    "cells": {column: cell.outcome for column, cell in row.cells.items()},
+                    "never": sorted(row.never),
+                }
+                for row in matching_rows(connection, id, q, branch, kept)
             ]
 
         try:
-            return read(project, bearer, answer)
+            return _plain(read(project, bearer, answer))
         except QuestionError as error:
             raise HTTPException(400, str(error)) from error
 
@@ -248,7 +251,7 @@ def api_router(store: Store, access: Access) -> APIRouter:
         """The joint score: tests that are green on all backends."""
 
         def answer(connection: Connection, id: int) -> ScoreOut:
-            green, of = joint_score(board_rows(connection, id, branch))
+            green, of = joint_score(kept.get(connection, id, branch))
             return ScoreOut(green=green, of=of, target=read_settings(connection, id).target)
 
         return read(project, bearer, answer)
@@ -318,9 +321,9 @@ def _nobody() -> None:
     """The token of a reader where none is asked for."""
 
 
-def _plain(cells: list[dict[str, Any]]) -> Response:
-    # Already what `CellOut` describes; to check 60,000 of them one by one would take seconds.
-    return Response(json.dumps(cells, separators=(",", ":")), media_type="application/json")
+def _plain(answer: list[dict[str, Any]]) -> Response:
+    # Already what the model describes; to check 60,000 cells one by one would take seconds.
+    return Response(json.dumps(answer, separators=(",", ":")), media_type="application/json")
 
 
 def _run_out(run: RunInfo) -> RunOut:

@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
 
 __all__ = ["backend_of", "backends_in", "declare", "family_of", "holds", "holds_openly"]
 
@@ -173,7 +180,26 @@ def _attributes(value: object) -> list[object]:
     if type(value).__module__.partition(".")[0] in ("_pytest", "pytest", "builtins"):
         return []
     attributes = getattr(value, "__dict__", None)
-    return list(attributes.values())[:_MAX_LEAVES] if isinstance(attributes, dict) else []
+    held = list(attributes.values())[:_MAX_LEAVES] if isinstance(attributes, dict) else []
+    cls: Any = type(value)
+    for name in _slots(cls):
+        try:
+            held.append(object.__getattribute__(value, name))
+        except AttributeError:  # not filled
+            continue
+    return held
+
+
+@cache
+def _slots(cls: type) -> tuple[str, ...]:
+    """The names of the slots of a class and its bases, which only look like attributes."""
+    found = [
+        name
+        for base in cls.__mro__
+        for name, member in vars(base).items()
+        if isinstance(member, MemberDescriptorType)
+    ]
+    return tuple(found[:_MAX_LEAVES])
 
 
 def _owners_of_memory(array: object) -> set[str]:

@@ -102,6 +102,7 @@ def overview(
     return {
         "project": project_name,
         "title": settings.title,
+        "source": settings.source,
         "branch": branch or usual,
         "default": usual,
         "branches": [[b.id, b.name] for b in branches(connection, project)],

@@ -20,6 +20,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .ages import seconds_of
 from .columns import group_of
@@ -86,7 +87,7 @@ class Row:
     line: str = ""
     """The row that it shares with other tests of its group."""
 
-    @property
+    @cached_property
     def words(self) -> str:
         """The text that words without a colon are looked for in."""
         return f"{self.module} {self.test} {self.line}".lower()
@@ -199,8 +200,8 @@ class Question:
             r"count\(([^()]*)\)\s*([<>!]?=|<|>)\s*(\d+)", word, re.IGNORECASE
         ).groups()  # type: ignore[union-attr]
         kinds, compare = _kinds(kind.strip()), _COMPARE[sign]
-        return lambda row: compare(
-            sum(_has(row, column, kinds) for column in _all(row)), int(number)
+        return _once_for_equal_cells(
+            lambda row: compare(sum(_has(row, column, kinds) for column in _all(row)), int(number))
         )
 
     def _only(self, name: str) -> Test:
@@ -213,15 +214,18 @@ class Question:
             red = {column for column, cell in row.cells.items() if is_red(cell.outcome)}
             return bool(red) and red <= columns
 
-        return only
+        return _once_for_equal_cells(only)
 
     def _since(self, age: str) -> Test:
         seconds = seconds_of(age)
         if seconds is None:
             raise QuestionError(f"{age!r} after 'since:'; expected an age such as 12h, 7d or 2w")
         begin = self._now - seconds
-        return lambda row: any(
-            cell.red_since is not None and cell.red_since >= begin for cell in row.cells.values()
+        return _once_for_equal_cells(
+            lambda row: any(
+                cell.red_since is not None and cell.red_since >= begin
+                for cell in row.cells.values()
+            )
         )
 
 
@@ -263,9 +267,11 @@ def _bare(word: str) -> Test:
 def _is(value: str) -> Test:
     wanted = value.lower()
     if wanted == "different":
-        return lambda row: len({cell.outcome for cell in row.cells.values()}) > 1
+        return _once_for_equal_cells(
+            lambda row: len({cell.outcome for cell in row.cells.values()}) > 1
+        )
     if wanted == "flaky":
-        return lambda row: any(cell.flaky for cell in row.cells.values())
+        return _once_for_equal_cells(lambda row: any(cell.flaky for cell in row.cells.values()))
     if wanted == "green":  # on all backends
         return _cells("all", None, frozenset({"success"}))
     if wanted in OUTCOMES or wanted in _MORE:
@@ -308,7 +314,25 @@ def _cells(how: str, columns: frozenset[str] | None, kinds: frozenset[str]) -> T
         asked = [c for c in _all(row) if columns is None or c in columns]
         return bool(asked) and combine(_has(row, column, kinds) for column in asked)
 
-    return test
+    return _once_for_equal_cells(test)
+
+
+def _once_for_equal_cells(test: Test) -> Test:
+    """A test of cells alone, made once for all rows that share them.
+
+    A board of 100,000 rows has few different ones: `rows.board_rows` gives rows with equal cells
+    the same mapping. The answers keep the mappings, so that no other can have their identity.
+    """
+    known: dict[tuple[int, frozenset[str]], tuple[bool, Mapping[str, Cell]]] = {}
+
+    def answer(row: Row) -> bool:
+        key = (id(row.cells), row.never)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = test(row), row.cells
+        return found[0]
+
+    return answer
 
 
 def _text(key: str, value: str) -> Test:

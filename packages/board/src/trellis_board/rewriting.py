@@ -28,7 +28,7 @@ from .callers import DATA, MARK
 __all__ = ["add_counts", "install", "is_helper", "is_possible"]
 
 # Goes up when something else is added to modules: older ones in caches are then not used.
-_FORM = 2
+_FORM = 3
 _FOLDERS = frozenset({"test", "tests", "testing", "_testing", "_tests", "test_utils", "testsuite"})
 _FILES = re.compile(r"(^|_)(test|tests|testing|testutils?|conftest|assertions?|asserts)(_|$)")
 
@@ -218,17 +218,22 @@ def _add_to_blocks(module: ast.Module, left_out: Sequence[ast.AST]) -> None:
             if not isinstance(block, list):
                 continue
             if block and isinstance(block[0], ast.stmt) and is_counted:
-                setattr(node, name, _with_counts(block))
+                is_body = name == "body" and isinstance(node, _Function)
+                setattr(node, name, _with_counts(block, is_body))
             # Only statements, handlers and cases have blocks; an expression has none.
             queue.extend(
                 x for x in block if isinstance(x, (ast.stmt, ast.excepthandler, ast.match_case))
             )
 
 
-def _with_counts(block: list[ast.stmt]) -> list[ast.stmt]:
+def _with_counts(block: list[ast.stmt], is_body: bool = False) -> list[ast.stmt]:
     counted: list[ast.stmt] = []
-    for statement in block:
-        if _is_guard(statement):
+    for place, statement in enumerate(block):
+        # At the end of a task that is to be cancelled: `await forever(); pytest.fail()`.
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        following = block[place + 1 : place + 2] if is_body and not is_text else []
+        has_sentinel = any(_fails(after) for after in following)
+        if _is_guard(statement) or has_sentinel:
             # Before it: where the guard's branch returns or raises, nothing comes after.
             counted.append(_call(statement))
         counted.append(statement)

@@ -11,6 +11,8 @@ Joint(green=1, of=2)
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -25,7 +27,10 @@ from .questions import Cell, Question, Row
 from .settings import read_settings
 from .trouble import flaky_cells, recent_trouble
 
-__all__ = ["Joint", "Pasts", "board_rows", "column_labels", "joint_score", "matching_rows", "pasts"]
+__all__ = [
+    *("Joint", "KeptRows", "Pasts", "board_rows", "column_labels", "joint_score"),
+    *("matching_rows", "pasts"),
+]
 
 _RED = [outcome for outcome in OUTCOMES if is_red(outcome)]
 
@@ -61,12 +66,44 @@ def joint_score(rows: Iterable[Row]) -> Joint:
 
 
 def matching_rows(
-    connection: Connection, project: int, question: str, branch: str | None = None
+    connection: Connection,
+    project: int,
+    question: str,
+    branch: str | None = None,
+    kept: KeptRows | None = None,
 ) -> list[Row]:
-    """The rows of a branch's board that a question asks for; see `questions`."""
+    """The rows of a branch's board that a question asks for; see `questions`.
+
+    `kept` spares a server from reading the board again for every question.
+    """
     labels = column_labels(connection, project)
     ask = Question(question, labels, labels)
-    return [row for row in board_rows(connection, project, branch) if ask(row)]
+    every = (board_rows if kept is None else kept.get)(connection, project, branch)
+    return [row for row in every if ask(row)]
+
+
+class KeptRows:
+    """The rows of the boards that were asked last, as long as the revisions of their projects
+    stay the same."""
+
+    def __init__(self, most: int = 4) -> None:
+        self._kept: OrderedDict[tuple[int, str | None], tuple[int, list[Row]]] = OrderedDict()
+        self._most = most
+        # Two that ask of the same board at once must not read it twice.
+        self._lock = threading.Lock()
+
+    def get(self, connection: Connection, project: int, branch: str | None = None) -> list[Row]:
+        """What `board_rows` gives."""
+        table = schema.project
+        query = select(table.c.revision).where(table.c.id == project)
+        with self._lock:
+            revision, key = connection.execute(query).scalar_one(), (project, branch)
+            if key not in self._kept or self._kept[key][0] != revision:
+                self._kept[key] = revision, board_rows(connection, project, branch)
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return self._kept[key][1]
 
 
 def column_labels(connection: Connection, project: int) -> dict[str, str]:
@@ -88,46 +125,60 @@ def board_rows(connection: Connection, project: int, branch: str | None = None) 
         if layout.shows(backend):
             of_test.setdefault(test, {})[backend] = outcome, run
     rows = []
+    shared: dict[tuple[object, ...], dict[str, Cell]] = {}
     for module in modules(connection, project):
+        absent: dict[tuple[tuple[int, int], ...], frozenset[str]] = {}
         ran = {
             (run, backend)
             for test in module.tests
             for backend, (_, run) in of_test.get(test, {}).items()
         }
         for test, name in module.tests.items():
-            for plain in (False, True):
-                cells = {
-                    backend: cell
-                    for backend, cell in of_test.get(test, {}).items()
-                    if (backend == layout.plain) == plain
-                }
-                if cells:
-                    place = settings.place(module.name, name)
-                    rows.append(
-                        Row(
-                            module.name,
-                            name,
-                            settings.groups[place[0]].name if place else None,
-                            _cells(names, test, cells, past),
-                            _never(names, layout, cells, ran),
-                            (place[2] or "") if place and not plain else "",
-                        )
+            every = of_test.get(test, {})
+            normal = {b: cell for b, cell in every.items() if b != layout.plain}
+            alone = {b: cell for b, cell in every.items() if b == layout.plain}
+            for cells in filter(None, (normal, alone)):
+                place = settings.place(module.name, name)
+                runs = tuple((backend, run) for backend, (_, run) in cells.items())
+                if runs not in absent:
+                    absent[runs] = _never(names, layout, cells, ran)
+                rows.append(
+                    Row(
+                        module.name,
+                        name,
+                        settings.groups[place[0]].name if place else None,
+                        _cells(names, test, cells, past, shared),
+                        absent[runs],
+                        (place[2] or "") if place and cells is normal else "",
                     )
+                )
     return rows
 
 
 def _cells(
-    names: Mapping[int, str], test: int, found: Mapping[int, tuple[str, int]], past: Pasts
+    names: Mapping[int, str],
+    test: int,
+    found: Mapping[int, tuple[str, int]],
+    past: Pasts,
+    shared: dict[tuple[object, ...], dict[str, Cell]],
 ) -> dict[str, Cell]:
-    return {
-        names[backend]: Cell(
+    """The cells of a row; rows with equal cells share them, which makes questions cheap."""
+    facts = tuple(
+        (
+            backend,
             outcome,
             past.red_since.get((test, backend)),
             (test, backend) not in past.never_green,
             (test, backend) in past.flaky,
         )
         for backend, (outcome, _) in found.items()
-    }
+    )
+    if facts not in shared:
+        shared[facts] = {
+            names[backend]: Cell(outcome, since, was_green, flaky)
+            for backend, outcome, since, was_green, flaky in facts
+        }
+    return shared[facts]
 
 
 def _never(

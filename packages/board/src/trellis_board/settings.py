@@ -110,6 +110,8 @@ class Settings:
     default_branch: str | None = None
     title: str | None = None
     url: str | None = None
+    source: str | None = None
+    """The address of a file of tests, with ``{commit}``, ``{file}`` and ``{test}`` in it."""
     columns: tuple[Column, ...] = ()
     other_columns: bool = True
     """Whether backends that `columns` does not name are shown behind the others."""
@@ -175,6 +177,7 @@ def _settings(document: Mapping[str, Any]) -> Settings:
         "default_branch": _string,
         "title": _string,
         "url": _link,
+        "source": _source,
         "columns": lambda value, where: tuple(_each(value, where, _column)),
         "other_columns": _flag,
         "target": _percent,
@@ -216,6 +219,19 @@ def _link(value: Any, where: str) -> str:
     if not isinstance(value, str) or safe_link(value) is None:
         raise ValueError(f"{where} is {value!r}; expected an address with http:// or https://")
     return value
+
+
+def _source(value: Any, where: str) -> str:
+    link = _link(value, where)
+    known = ("commit", "file", "test")
+    for name in re.findall(r"\{(.*?)\}", link):
+        if name not in known:
+            raise ValueError(
+                f"{where}: {{{name}}} is not known; expected {{commit}}, {{file}}, {{test}}"
+            )
+    if "{file}" not in link:
+        raise ValueError(f"{where} is {value!r}; expected {{file}} in it, and perhaps {{commit}}")
+    return link
 
 
 def _flag(value: Any, where: str) -> bool:

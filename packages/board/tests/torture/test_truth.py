@@ -73,6 +73,25 @@ def test_unreached_sentinel(backend):
         pytest.fail("it is no number")
 
 
+@both
+def test_unreached_end_of_a_function(backend):
+    def work():
+        int(f"no number: {backend}")
+        pytest.fail("it is no number")
+
+    with contextlib.suppress(ValueError):
+        work()
+
+
+@both
+def test_unreached_end_of_a_function_that_nobody_calls(backend):
+    def work():
+        """Nothing."""
+        pytest.fail("it was called")
+
+    str(work)
+
+
 class fail_after:
     """Stands for that of anyio and trio."""
 

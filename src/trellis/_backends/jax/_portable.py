@@ -18,6 +18,39 @@ def copysign(x1, x2):
     return abs(x1) * jax.lax.stop_gradient(jnp.copysign(jnp.ones_like(x1), x2))
 
 
+def eig(x):
+    """JAX has no derivatives of eigenvectors unless a program asks for them."""
+
+    @jax.custom_jvp
+    def decomposed(x):
+        return tuple(jnp.linalg.eig(x))
+
+    @decomposed.defjvp
+    def derivative(primals, tangents):
+        values, vectors = decomposed(*primals)
+        eye = jnp.eye(vectors.shape[-1], dtype=vectors.dtype)
+        inner = jnp.linalg.solve(vectors, tangents[0] @ vectors)
+        gaps = values[..., None, :] - values[..., :, None]
+        moved = vectors @ jnp.where(eye == 1, 0, inner / jnp.where(eye == 1, 1, gaps))
+        # The vectors keep their length. Their phases do not matter: they are turned below.
+        along = jnp.sum(jnp.conj(vectors) * moved, -2, keepdims=True).real
+        return (values, vectors), (jnp.sum(inner * eye, -1), moved - vectors * along)
+
+    values, vectors = decomposed(x)
+    return values, turned(vectors)
+
+
+def turned(vectors):
+    """Columns with a real, positive largest component: the first one, within a thousandth, so that
+    rounding does not choose among equal ones."""
+    if vectors.shape[-1] == 0:
+        return vectors
+    size = jnp.abs(vectors)
+    first = jnp.argmax(size >= 0.999 * jnp.max(size, -2, keepdims=True), -2, keepdims=True)
+    largest = jnp.take_along_axis(vectors, first, -2)
+    return vectors * (jnp.conj(largest) / jnp.abs(largest))
+
+
 def floor_divide(x1, x2):
     y = jnp.floor_divide(x1, x2)
     if y.dtype.kind in "iub":

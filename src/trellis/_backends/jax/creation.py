@@ -162,8 +162,8 @@ def eye(
     return jnp.eye(n_rows, n_cols, k, dtype=dtype, device=as_device(device))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
-    return list(jnp.meshgrid(*[jnp.ravel(x) for x in arrays], indexing=indexing))
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    return tuple(jnp.meshgrid(*[jnp.ravel(x) for x in arrays], indexing=indexing))
 
 
 def tril(x: Array, /, *, k: int = 0) -> Any:

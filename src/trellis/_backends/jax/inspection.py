@@ -24,8 +24,8 @@ class _Info(Info):
     def default_device(self) -> Any:
         return default_device()
 
-    def devices(self) -> list[Any]:
-        return jax.devices()
+    def devices(self) -> tuple[Any, ...]:
+        return tuple(jax.devices())
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         found = super().dtypes(kind=kind)

@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.guards import singular
-from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..shared.norms import norm_of_matrices, norm_of_vectors
+from ._portable import eig as _eig
 from ._promotion import floating, floating_pair, pair
 from ._types import Array
 from .casting import as_dtype
@@ -75,6 +76,14 @@ def det(x: Array, /) -> Any:
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Any:
     return jnp.linalg.diagonal(x, offset=offset)
+
+
+def eig(x: Array, /) -> EigResult[Any]:
+    return EigResult(*_eig(_matrix(x)))
+
+
+def eigvals(x: Array, /) -> Any:
+    return jnp.linalg.eigvals(_matrix(x))
 
 
 def eigh(x: Array, /) -> EighResult[Any]:

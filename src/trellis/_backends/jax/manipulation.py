@@ -11,8 +11,8 @@ from ._promotion import common
 from ._types import Array
 
 
-def broadcast_arrays(*arrays: Any) -> list[Any]:
-    return list(jnp.broadcast_arrays(*arrays))
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    return tuple(jnp.broadcast_arrays(*arrays))
 
 
 def broadcast_to(x: Array, /, shape: Any) -> Any:

@@ -274,3 +274,20 @@ def index_max(x, idx, value):
     y = x.copy()
     np.maximum.at(y, idx, value)
     return y
+
+
+def eig(x):
+    values, vectors = np.linalg.eig(x)
+    kind = np.result_type(x.dtype, np.complex64)  # NumPy's are real where all eigenvalues are
+    return values.astype(kind), turned(vectors.astype(kind))
+
+
+def turned(vectors):
+    """Columns with a real, positive largest component: the first one, within a thousandth, so that
+    rounding does not choose among equal ones."""
+    if vectors.shape[-1] == 0:
+        return vectors
+    size = np.abs(vectors)
+    first = np.argmax(size >= 0.999 * np.max(size, axis=-2, keepdims=True), axis=-2)
+    largest = np.take_along_axis(vectors, first[..., None, :], axis=-2)
+    return vectors * (np.conj(largest) / np.abs(largest))

@@ -157,8 +157,8 @@ def linspace(
     return np.linspace(start, stop, num, endpoint=endpoint, dtype=as_dtype(dtype))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
-    return list(np.meshgrid(*arrays, indexing=indexing))
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    return tuple(np.meshgrid(*arrays, indexing=indexing))
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:

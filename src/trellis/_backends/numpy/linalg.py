@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three
 from ..shared.norms import norm_of_matrices, norm_of_vectors
+from . import _portable
 from ._helpers import FLOAT32, floating, floating_pair, pair
 from ._tape import stop
 from .products import matmul as matmul
@@ -56,6 +57,15 @@ def det(x: Any, /) -> Any:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return np.linalg.diagonal(x, offset=offset)
+
+
+def eig(x: Any, /) -> EigResult[Any]:
+    return EigResult(*_portable.eig(_matrix(x)))
+
+
+def eigvals(x: Any, /) -> Any:
+    values = np.linalg.eigvals(_matrix(x))
+    return values.astype(np.result_type(values.dtype, np.complex64))
 
 
 def eigh(x: Any, /) -> EighResult[Any]:

@@ -28,8 +28,8 @@ class Info:
     def default_device(self) -> Any:
         return "cpu"
 
-    def devices(self) -> list[Any]:
-        return ["cpu"]
+    def devices(self) -> tuple[Any, ...]:
+        return ("cpu",)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         xp = self._xp

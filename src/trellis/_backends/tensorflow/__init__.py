@@ -47,7 +47,7 @@ from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
 from ..complete import complete as _complete  # isort: skip
 from ..exports import keep_asked as _keep_asked  # isort: skip
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 TYPES = BY_NAME
 _keep_asked(globals())
 MADE = _complete(_sys.modules[__name__])

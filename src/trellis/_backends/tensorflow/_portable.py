@@ -562,6 +562,25 @@ def solve(x1, x2):
     return tf.linalg.solve(x1, x2)
 
 
+def eig(x):
+    values, vectors = tf.linalg.eig(x)
+    return values, turned(vectors)
+
+
+def turned(vectors):
+    """Columns with a real, positive largest component: the first one, within a thousandth, so that
+    rounding does not choose among equal ones."""
+    if vectors.shape[-1] == 0:
+        return vectors
+    size = tf.abs(vectors)
+    is_large = size >= 0.999 * tf.reduce_max(size, -2, True)
+    first = tf.argmax(tf.cast(is_large, tf.uint8), -2)
+    is_first = tf.range(tf.shape(size, tf.int64)[-2])[:, None] == first[..., None, :]
+    zero = tf.zeros([], vectors.dtype)
+    largest = tf.reduce_sum(tf.where(is_first, vectors, zero), -2, True)
+    return vectors * (tf.math.conj(largest) / tf.cast(tf.abs(largest), vectors.dtype))
+
+
 def svd(x, *, full_matrices):
     s, u, v = tf.linalg.svd(x, full_matrices)
     return u, s, tf.linalg.adjoint(v)

@@ -243,7 +243,7 @@ def triu(x: Tensor, /, *, k: int = 0) -> Any:
     return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     count = len(arrays)
     lengths = [size(x) for x in arrays]
     places = list(range(count))
@@ -254,4 +254,4 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
     for x, place in zip(arrays, places, strict=True):
         shape = [-1 if i == place else 1 for i in range(count)]
         grids.append(tf.broadcast_to(tf.reshape(x, shape), lengths) if count else x)
-    return grids
+    return tuple(grids)

@@ -21,8 +21,8 @@ class _Info(Info):
     def default_device(self) -> str:
         return default_device()
 
-    def devices(self) -> list[str]:
-        return [full_name(d.name) for d in tf.config.list_logical_devices()]
+    def devices(self) -> tuple[str, ...]:
+        return tuple([full_name(d.name) for d in tf.config.list_logical_devices()])
 
 
 def __array_namespace_info__() -> Info:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.guards import singular
-from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..shared.norms import norm_of_vectors
 from ._helpers import (
@@ -25,6 +25,7 @@ from ._helpers import (
     sizes,
     tensor,
 )
+from ._portable import eig as _eig
 from ._portable import safe_sqrt
 from ._types import Tensor
 from .products import matmul as matmul
@@ -212,6 +213,14 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
             raise singular("cholesky")
     lower = tf.where(has_failed, tf.cast(math.nan, lower.dtype), lower)
     return _back(tf.linalg.adjoint(lower) if upper else lower, x)
+
+
+def eig(x: Tensor, /) -> EigResult[Any]:
+    return EigResult(*_eig(_matrix(x)))
+
+
+def eigvals(x: Tensor, /) -> Any:
+    return tf.linalg.eigvals(_matrix(x))
 
 
 def eigh(x: Tensor, /) -> EighResult[Any]:

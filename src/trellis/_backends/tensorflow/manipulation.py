@@ -22,11 +22,11 @@ def broadcast_to(x: Tensor, /, shape: Any) -> Any:
     return tf.broadcast_to(x, as_shape(shape))
 
 
-def broadcast_arrays(*arrays: Any) -> list[Any]:
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     if not arrays:
-        return []
+        return ()
     shape = broadcast_shape(arrays)
-    return [tf.broadcast_to(x, shape) for x in arrays]
+    return tuple([tf.broadcast_to(x, shape) for x in arrays])
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:

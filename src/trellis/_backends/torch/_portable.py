@@ -22,6 +22,23 @@ def cbrt(x):
     return torch.where(is_plain, root, rest)
 
 
+def eig(x):
+    values, vectors = torch.linalg.eig(x)
+    return values, turned(vectors)
+
+
+def turned(vectors):
+    """Columns with a real, positive largest component: the first one, within a thousandth, so that
+    rounding does not choose among equal ones."""
+    if vectors.shape[-1] == 0:
+        return vectors
+    size = torch.abs(vectors)
+    is_large = size >= 0.999 * torch.amax(size, -2, True)
+    first = torch.argmax(is_large.to(torch.uint8), -2, True)
+    largest = torch.gather(vectors, -2, first)
+    return vectors * (torch.conj(largest) / torch.abs(largest))
+
+
 def by_nonzero(x1, x2, fn):
     """Integers divided by 0 give 0, as on NumPy; PyTorch would raise."""
     is_zero = x2 == 0

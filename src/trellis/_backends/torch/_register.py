@@ -6,6 +6,7 @@ import torch
 
 from ..._core.container import Container, flatten_container
 from ..._core.dispatch import register
+from ..._core.dtypes import default_dtype, traced_default_dtype
 from ..._core.settings import Setting
 from ._helpers import unflattened
 from ._private import pytree
@@ -26,4 +27,7 @@ def make_known() -> None:
         )
     # Dynamo cannot read context variables; see Setting.
     torch.compiler.assume_constant_result(Setting._look_up)
+    if not hasattr(default_dtype, "__trellis_traced__"):  # it may be replaced once
+        torch.compiler.substitute_in_graph(default_dtype)(traced_default_dtype)
+        default_dtype.__trellis_traced__ = True  # type: ignore[attr-defined]
     register(sys.modules[__package__], ARRAY_TYPES)

@@ -213,13 +213,13 @@ def linspace(
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
     if not arrays:
-        return []
+        return ()
     count = len(arrays)  # torch.meshgrid needs one type for all; here each keeps its own
     rows = [x.reshape((1,) * i + (-1,) + (1,) * (count - 1 - i)) for i, x in enumerate(arrays)]
     grids = torch.broadcast_tensors(*rows)
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid() knows the indexing 'xy' and 'ij', got {indexing!r}.")
-    return [g.transpose(0, 1) if indexing == "xy" and count > 1 else g for g in grids]
+    return tuple([g.transpose(0, 1) if indexing == "xy" and count > 1 else g for g in grids])
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:

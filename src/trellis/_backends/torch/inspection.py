@@ -15,12 +15,12 @@ class _Info(Info):
     def default_device(self) -> Any:
         return torch.get_default_device()
 
-    def devices(self) -> list[Any]:
+    def devices(self) -> tuple[Any, ...]:
         found = [torch.device("cpu")]
         if torch.accelerator.is_available():
             kind = torch.accelerator.current_accelerator().type
             found += [torch.device(kind, i) for i in range(torch.accelerator.device_count())]
-        return found
+        return tuple(found)
 
 
 def __array_namespace_info__() -> Info:

@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 
-from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..shared.norms import norm_of_matrices, norm_of_vectors
+from . import _portable
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
 from ._types import Tensor
 from .products import matmul as matmul
@@ -94,6 +95,25 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Any:
     return torch.diagonal(x, offset, -2, -1)
+
+
+def eig(x: Tensor, /) -> EigResult[Any]:
+    matrix, is_bad = _finite(_matrix(x))
+    values, vectors = _portable.eig(matrix)
+    nan = torch.nan
+    return EigResult(torch.where(is_bad[..., 0], nan, values), torch.where(is_bad, nan, vectors))
+
+
+def eigvals(x: Tensor, /) -> Any:
+    matrix, is_bad = _finite(_matrix(x))
+    return torch.where(is_bad[..., 0], torch.nan, torch.linalg.eigvals(matrix))
+
+
+def _finite(x: Tensor) -> tuple[Any, Any]:
+    """Matrices without nan and infinity, for which LAPACK's general driver returns any numbers, and
+    which of them had some."""
+    is_bad = ~torch.isfinite(x).all(-1).all(-1)[..., None, None]
+    return torch.where(is_bad, torch.eye(x.shape[-1], dtype=x.dtype, device=x.device), x), is_bad
 
 
 def eigh(x: Tensor, /) -> EighResult[Any]:

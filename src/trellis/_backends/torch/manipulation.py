@@ -12,7 +12,7 @@ from ._types import Tensor
 
 
 def broadcast_arrays(*arrays: Any) -> Any:
-    return list(torch.broadcast_tensors(*arrays)) if arrays else []
+    return tuple(torch.broadcast_tensors(*arrays)) if arrays else ()
 
 
 def broadcast_to(x: Tensor, /, shape: Any) -> Any:

@@ -46,6 +46,17 @@ def nonzero(x: Tensor, /) -> Any:
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     x1, x2 = both(x1, x2)
     order = None if sorter is None else sorter.to(torch.int64)
+    if not x1.dtype.is_floating_point:
+        return _searched(x1, x2, side, order)
+    # PyTorch looks for nan nowhere in particular; they come last, as `sort` puts them.
+    is_nan = torch.isnan(x1)
+    count = (~is_nan).sum(-1, keepdim=x1.ndim > 1)
+    found = _searched(torch.where(is_nan, torch.inf, x1), x2, side, order)
+    last = count if side == "left" else x1.shape[-1]
+    return torch.where(torch.isnan(x2), last, torch.minimum(found, count))
+
+
+def _searched(x1: Any, x2: Any, side: str, order: Any) -> Any:
     # PyTorch warns of hidden copies of tensors that are not contiguous.
     return torch.searchsorted(
         _ranked(x1).contiguous(), _ranked(x2).contiguous(), side=side, sorter=order

@@ -2,7 +2,7 @@ import numpy as np
 
 import trellis
 
-from .case import NO_FLOATS, NOT_FLOAT, Case, numbers
+from .case import COMPLEX, NO_FLOATS, NOT_FLOAT, Case, numbers
 
 square = numbers(2, 3, 3) + 3 * np.eye(3)
 definite = square @ np.swapaxes(square, 1, 2) + np.eye(3)
@@ -17,6 +17,28 @@ T = trellis.matrix_transpose
 def _gram(result):
     """What orthonormal columns must give; free of signs."""
     return trellis.matmul(T(result), result)
+
+
+def _eigenvectors(x):
+    """Of length 1, the largest component real and positive."""
+    values, vectors = np.linalg.eig(x.astype("complex128"))
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(-2)[..., None, :], -2)
+    return values, vectors / (largest / np.abs(largest))
+
+
+def _of_all(values, vectors=None):
+    """Sums over the eigenvalues, or over their vectors, in real parts: the frameworks' orders
+    differ. The complex factor keeps pairs of conjugates from leaving no imaginary part."""
+    weights = trellis.exp(values * (1 + 0.5j))
+    found = trellis.sum(weights, axis=-1)
+    if vectors is None:
+        return trellis.real(found), trellis.imag(found)
+    found = trellis.sum(vectors * trellis.expand_dims(weights, axis=-2), axis=-1)
+    return trellis.real(found), trellis.imag(found)
+
+
+# Each of the matrices has two real eigenvalues and two complex ones.
+general = numbers(2, 4, 4, seed=5)
 
 
 CASES = [
@@ -55,6 +77,35 @@ CASES = [
         lambda x: np.diagonal(x, -1),
         about="below",
         kwargs={"offset": -1},
+    ),
+    Case(
+        "linalg.eig",
+        (general,),
+        lambda x: _of_all(*_eigenvectors(x)),
+        then=lambda r: _of_all(r.eigenvalues, r.eigenvectors),
+        **loose,
+    ),
+    Case(
+        "linalg.eig",
+        (square[0] + 1j * general[0, :3, :3],),
+        lambda x: (x, np.ones(3)),
+        about="complex",
+        then=lambda r: (
+            trellis.matmul(
+                r.eigenvectors * trellis.expand_dims(r.eigenvalues, axis=-2),
+                trellis.linalg.inv(r.eigenvectors),
+            ),
+            trellis.linalg.vector_norm(r.eigenvectors, axis=-2),
+        ),
+        gradient=COMPLEX,
+        **loose,
+    ),
+    Case(
+        "linalg.eigvals",
+        (general,),
+        lambda x: _of_all(np.linalg.eigvals(x)),
+        then=_of_all,
+        **loose,
     ),
     Case(
         "linalg.eigh",

@@ -40,7 +40,7 @@ _UNDEFINED = (
     Open("places of nan", ("approx_top_k",), rows_with_nan),
     Open(
         "the results for special matrices",
-        ("lu", "qr", "svd", "eigh", "custom_linear_solve"),
+        ("lu", "qr", "svd", "eig", "eigh", "custom_linear_solve"),
         special_matrices,
     ),
     Open("the results for singular triangles", ("triangular_solve",), singular_triangles),
@@ -230,7 +230,7 @@ class _Reader:
             trace=lambda given: equations.trace(closed, self._given(given)),
             undefined=_UNDEFINED,
             ordinary_only="LAPACK may never return from nan"
-            if {"svd", "eigh"} & set(g.notes.operations)
+            if {"svd", "eig", "eigh"} & set(g.notes.operations)
             else "",
             notes=g.notes,
         )

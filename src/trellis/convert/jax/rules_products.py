@@ -204,6 +204,24 @@ def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool) -> An
     return s, u, vh
 
 
+@product_rules("eig")
+def eig(
+    g: JaxBuilder,
+    x: Value,
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool = False,
+    implementation: object = None,
+) -> Any:
+    """The permission for derivatives and the kernel's library do not change the values."""
+    if compute_left_eigenvectors:
+        raise NotSupportedError(f"{g.source}: there are right eigenvectors only.")
+    if not compute_right_eigenvectors:
+        return (g.linalg.eigvals(x),)
+    return g.items(g.linalg.eig(x), 2)
+
+
 @product_rules("eigh")
 def eigh(g: JaxBuilder, x: Value, *, lower: bool = True) -> Any:
     """JAX gives the vectors first; only one triangle of the matrix is read."""

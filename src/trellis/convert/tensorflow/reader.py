@@ -191,7 +191,7 @@ def read(
         trace=(lambda given: _trace(operations, concrete, inputs, given)) if runs else None,
         undefined=_UNDEFINED,
         ordinary_only="LAPACK may never return from nan"
-        if {"Svd", "SelfAdjointEigV2"} & set(g.notes.operations)
+        if {"Svd", "Eig", "SelfAdjointEigV2"} & set(g.notes.operations)
         else "",
         notes=g.notes,
     )

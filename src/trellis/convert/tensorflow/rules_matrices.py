@@ -55,6 +55,15 @@ def qr(g: TensorFlowBuilder, x: Value, *, full_matrices: bool = False) -> Any:
     return g.items(g.linalg.qr(x, mode="complete" if full_matrices else "reduced"), 2)
 
 
+@matrix_rules("Eig")
+def eig(g: TensorFlowBuilder, x: Value, *, compute_v: bool = True, Tout: object = None) -> Any:
+    """Its kernels have one complex type for each type of matrices, so Tout says nothing new."""
+    if not compute_v:
+        values = g.linalg.eigvals(x)
+        return values, values  # nobody may read the vectors: they are empty
+    return g.items(g.linalg.eig(x), 2)
+
+
 @matrix_rules("SelfAdjointEigV2")
 def eigh(g: TensorFlowBuilder, x: Value, *, compute_v: bool = True) -> Any:
     """Only the lower triangle is read."""

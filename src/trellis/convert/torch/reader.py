@@ -70,8 +70,8 @@ UNDEFINED = (
     ),
     Open(
         "the signs of vectors, and those of equal values",
-        ("aten.linalg_eigh", "aten._linalg_eigh", "aten.linalg_svd", "aten._linalg_svd",
-         "aten.linalg_qr"),
+        ("aten.linalg_eig.", "aten.linalg_eigh", "aten._linalg_eigh", "aten.linalg_svd",
+         "aten._linalg_svd", "aten.linalg_qr"),
         vectors,
     ),
     Open(

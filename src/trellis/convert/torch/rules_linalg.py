@@ -142,6 +142,11 @@ def _usual_tolerance(g: TorchBuilder, x: Tensor, atol: Any) -> Any:
     return 0.0 if atol > 0 else usual
 
 
+@rule("aten.linalg_eig")
+def eig(g: TorchBuilder, x: Tensor) -> Any:
+    return g.items(g.linalg.eig(x), 2)
+
+
 @rule("aten.linalg_eigh", "aten._linalg_eigh")
 def eigh(g: TorchBuilder, x: Tensor, triangle: str = "L", compute_v: bool = True) -> Any:
     found = g.linalg.eigh(_symmetric(g, x, triangle))

@@ -7,7 +7,12 @@
   const VIEWS = ["matrix", "compare", "health"];
   let matrix, details, compare, health, view = "matrix", ready = false;
 
-  const columns = () => Board.backends.map((_, index) => index).filter((index) => !state.hidden.has(index));
+  const narrow = matchMedia("(max-width: 760px)"); // as in board.css
+  // A phone shows few columns: there those come first that have most red cells.
+  const columns = () => {
+    const shown = Board.backends.map((_, index) => index).filter((index) => !state.hidden.has(index));
+    return narrow.matches ? shown.sort((a, b) => Board.redIn(b) - Board.redIn(a) || a - b) : shown;
+  };
 
   function refresh() {
     const begun = performance.now();
@@ -250,6 +255,7 @@
     drawLegend();
     drawPresets();
     await recall();
+    narrow.addEventListener("change", refresh);
     $("search").addEventListener("input", (event) => { state.words = event.target.value; refresh(); });
     for (const key of ["module", "age", "sort"]) {
       $(key).addEventListener("change", (event) => { state[key] = event.target.value; refresh(); });

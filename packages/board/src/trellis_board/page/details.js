@@ -69,6 +69,7 @@ Board.Details = class {
     const facts = [
       ["When", `${Board.date(result.time)} (${age === "now" ? "just now" : `${age} ago`})`],
       ["Commit", run.commit ? Board.make("code", {}, run.commit) : null],
+      ["Source", this.source(result)],
       ["Branch", run.branch],
       ["Run", run.name],
       ["Shard", /^[0-9a-f]{12}$/.test(part.shard) ? null : part.shard],
@@ -87,6 +88,23 @@ Board.Details = class {
       if (value) list.append(Board.make("div", {}, Board.make("dt", {}, name), Board.make("dd", {}, value)));
     }
     return list;
+  }
+
+  // The file of the test, at the commit of the result: as board.toml says, or where CI ran it.
+  source({ run, link }) {
+    const { name, module } = this.cell.test;
+    const commit = run.commit?.replace(/-dirty$/, "");
+    const file = /\.\w+$/.test(module.name) ? module.name : `${module.name}.py`;
+    const words = { commit: commit ?? "HEAD", file, test: name.replace(/\[.*$/s, "").split("::").at(-1) };
+    const [, github] = /^(https:\/\/[^/]+\/[^/]+\/[^/]+)\/actions\/runs\//.exec(link ?? "") ?? [];
+    const [, gitlab] = /^(https:\/\/.+?)\/-\/(?:jobs|pipelines)\//.exec(link ?? "") ?? [];
+    const found = github ? `${github}/blob/{commit}/{file}` : gitlab ? `${gitlab}/-/blob/{commit}/{file}` : null;
+    // A marker may name the module after anything; only what looks like a file of tests is taken for one.
+    const template = Board.source ?? (commit && /\/|^test_|_test$/.test(module.name) ? found : null);
+    if (!template) return null;
+    const href = template.replace(/\{(commit|file|test)\}/g,
+      (_, word) => encodeURIComponent(words[word]).replaceAll("%2F", "/"));
+    return Board.make("a", { href, id: "source", rel: "noopener noreferrer", target: "_blank" }, file);
   }
 
   // Durations from left (oldest) to right (latest); a dot opens its result.

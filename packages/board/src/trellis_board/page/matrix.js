@@ -52,7 +52,9 @@ Board.Matrix = class {
     }
     this.focus.item = Math.min(this.focus.item, Math.max(0, this.items.length - 1));
     this.focus.column = Math.min(this.focus.column, columns.length);
-    this.height = parseFloat(getComputedStyle(this.grid).getPropertyValue("--row"));
+    const style = getComputedStyle(this.grid);
+    this.height = parseFloat(style.getPropertyValue("--row"));
+    this.room = parseFloat(style.getPropertyValue("--characters")) || Infinity;
     this.body.style.height = `${this.items.length * this.height}px`;
     this.grid.style.setProperty("--columns", columns.length);
     this.grid.setAttribute("aria-rowcount", this.items.length + 1);
@@ -123,8 +125,8 @@ Board.Matrix = class {
     return Board.make("div", { role: "rowheader", class: "name", "aria-colindex": 1, "aria-expanded": !folded,
       "data-column": 0, title: name },
     Board.make("span", { class: "fold", "aria-hidden": "true" }, folded ? "▸" : "▾"),
-    Board.make("span", { class: "text" }, name),
-    Board.make("span", { class: "tests" }, `${count}`));
+    this.text(name),
+    Board.make("span", { class: "tests count" }, `${count}`));
   }
 
   drawHeading({ section, rows }) {
@@ -193,10 +195,20 @@ Board.Matrix = class {
     const name = Board.make("div", { role: "rowheader", class: "name", "aria-colindex": 1,
       "data-column": 0, title: `${row.module.name} :: ${row.name}` });
     if (!this.headings || row.plain) name.append(Board.make("span", { class: "of" }, row.module.name));
-    name.append(Board.make("span", { class: "text" }, text));
+    name.append(this.text(text));
     const span = Board.spans.get(row.test.id);
     if (span && !row.plain) name.append(Board.make("span", { class: "tests", title: span }, span));
     return name;
+  }
+
+  // A name. Where there is little room its middle is left out: names of tests differ at their ends.
+  text(name) {
+    const most = this.room;
+    if (name.length <= most) return Board.make("span", { class: "text" }, name);
+    const begin = Math.floor(most / 3);
+    return Board.make("span", { class: "text" },
+      Board.make("span", { "aria-hidden": "true" }, `${name.slice(0, begin)}…${name.slice(begin + 1 - most)}`),
+      Board.make("span", { class: "hidden" }, name));
   }
 
   drawRow(row, member = false) {
@@ -252,7 +264,7 @@ Board.Matrix = class {
     this.focus.item = Math.max(0, Math.min(this.items.length - 1, item));
     this.focus.column = Math.max(0, Math.min(this.columns.length, column));
     const top = this.focus.item * this.height;
-    const room = this.grid.clientHeight - this.height; // the head covers one row
+    const room = this.grid.clientHeight - this.head.offsetHeight;
     if (top < this.grid.scrollTop) this.grid.scrollTop = top;
     if (top + this.height > this.grid.scrollTop + room) this.grid.scrollTop = top + this.height - room;
     this.draw();

@@ -63,6 +63,7 @@ Board.askToken = () => new Promise((resolve) => {
 Board.read = (overview) => {
   Board.project = overview.project;
   Board.title = overview.title || overview.project;
+  Board.source = overview.source;
   Board.branch = overview.branch;
   Board.defaultBranch = overview.default;
   Board.readBranches(overview);
@@ -87,6 +88,16 @@ Board.read = (overview) => {
   Board.readCells(overview.cells);
   Board.readPasts(overview);
   Board.readIssues(overview);
+};
+
+// How many cells of a column are red.
+Board.redIn = (column) => {
+  let red = 0;
+  for (const row of Board.rows) {
+    const outcome = Board.outcomes[Board.outcome[Board.at(row, column)]];
+    if (!row.plain && (outcome === "failure" || outcome === "error")) red += 1;
+  }
+  return red;
 };
 
 // A folder of files has only the newest branches besides the default one; a server has all.

@@ -154,6 +154,27 @@ def _eig_vjp(ans: Any, x: Any) -> Any:
 RULES[np.linalg.eig] = _in_parts(np.linalg.eig, _eig_vjp)
 
 
+@primitive
+def _eigenvalues_of_any(x: Any) -> Any:
+    """In the order of `eig`, whose vectors the derivative needs."""
+    return np.linalg.eig(x).eigenvalues
+
+
+def _eigenvalues_of_any_vjp(ans: Any, x: Any) -> Any:
+    """Needs no distinct eigenvalues, but vectors that are a basis: others raise in `solve`."""
+    vectors = np.linalg.eig(x).eigenvectors
+
+    def vjp(g: Any) -> Any:
+        full = np.matmul(_solve(_t(vectors), g[..., None, :] * _eye(vectors)), _t(vectors))
+        return full if np.iscomplexobj(x) else np.real(full).astype(x.dtype)
+
+    return vjp
+
+
+defvjp(_eigenvalues_of_any, _eigenvalues_of_any_vjp)
+RULES[np.linalg.eigvals] = _eigenvalues_of_any
+
+
 def _eigenvalues_vjp(ans: Any, x: Any) -> Any:
     """Does not use the derivative of the eigenvectors, which equal eigenvalues do not have."""
     vectors = np.linalg.eigh(x).eigenvectors

@@ -112,7 +112,7 @@ def zeros_like(
     return xp.full_like(x, 0, dtype=dtype, device=device)
 
 
-def meshgrid(*arrays: Native, indexing: Any = "xy") -> list[Native]:
+def meshgrid(*arrays: Native, indexing: Any = "xy") -> tuple[Native, ...]:
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid() knows the indexing 'xy' and 'ij', got {indexing!r}.")
     count = len(arrays)

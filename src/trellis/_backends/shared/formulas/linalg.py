@@ -59,6 +59,10 @@ def eigvalsh(x: Native, /) -> Native:
     return xp.linalg.eigh(x).eigenvalues
 
 
+def eigvals(x: Native, /) -> Native:
+    return xp.linalg.eig(x).eigenvalues
+
+
 def svdvals(x: Native, /) -> Native:
     return xp.linalg.svd(x, full_matrices=False).S
 

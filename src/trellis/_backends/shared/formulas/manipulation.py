@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ...._core.dtypes import fitted
 from ...._core.guards import check_whole
+from ...._core.shapes import broadcast_shapes as broadcast_sizes
 from ...._core.shapes import (
-    broadcast_shapes,
     check_lengths,
     check_new_axis,
     check_squeezable,
@@ -19,9 +19,13 @@ from ...interface import Pairs
 from . import xp
 
 
-def broadcast_arrays(*arrays: Native) -> list[Native]:
-    shape = broadcast_shapes(*[x.shape for x in arrays])
-    return [xp.broadcast_to(x, shape) for x in arrays]
+def broadcast_arrays(*arrays: Native) -> tuple[Native, ...]:
+    shape = broadcast_sizes(*[x.shape for x in arrays])
+    return tuple([xp.broadcast_to(x, shape) for x in arrays])
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    return broadcast_sizes(*[tuple(shape) for shape in shapes], function="broadcast_shapes")
 
 
 def expand_dims(x: Native, /, axis: Ints) -> Native:

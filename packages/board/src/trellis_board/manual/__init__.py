@@ -1,0 +1,1 @@
+"""The manual and the recipes, as files of the package."""

@@ -1,0 +1,157 @@
+"""A pytest plugin that runs the tests of SciPy and scikit-learn over arrays of one framework.
+
+    pytest -p wrapped_arrays --arrays tensorflow -m array_api_backends --pyargs scipy.fft
+
+`--arrays NAME` replaces the array libraries of the tests by the namespace of wrapped arrays
+(`trellis.array_api.wrap`) of that backend; `--arrays native:NAME` keeps the framework's own arrays.
+No file of SciPy or scikit-learn is changed. In SciPy the fixture `xp` gives the namespace, in
+scikit-learn a list of names of modules. `--counts FILE` writes the outcomes, for each test file.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+# What the native namespaces are called.
+NATIVE = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy"}
+# The library of SciPy's list whose place is taken, and the one whose tests are run: some are marked
+# as not for array-api-strict, because of what that library refuses on purpose.
+STANDARD, LIKE = "array_api_strict", "torch"
+WRAPPED = "trellis_wrapped_arrays"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--arrays", required=True, help="NAME, or native:NAME")
+    parser.addoption("--counts", type=Path, help="a JSON file for the outcomes")
+
+
+def pytest_configure(config):
+    given = config.getoption("--arrays")
+    kind, _, name = given.rpartition(":")
+    is_native = kind == "native"
+    # SciPy and scikit-learn read it when they are imported.
+    os.environ["SCIPY_ARRAY_API"] = json.dumps([NATIVE[name] if is_native else STANDARD])
+    namespace = None if is_native else _namespace(name)
+    config.stash[_NAMESPACE] = namespace
+    if any(["sklearn" in str(arg) for arg in config.args]):
+        os.environ["SCIPY_ARRAY_API"] = "1"  # scikit-learn asks for this very value
+        _for_sklearn(NATIVE[name] if is_native else WRAPPED)
+
+
+_NAMESPACE = pytest.StashKey()
+
+
+def _namespace(name):
+    """That of wrapped arrays, in 64 bits as the tests expect."""
+    if name == "jax":
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+    import trellis
+    from trellis.array_api.array import namespace_over
+
+    trellis.set_default_dtype("float64")
+    found = namespace_over(trellis.namespace(name))
+    sys.modules[WRAPPED] = found
+    return found
+
+
+# SciPy and array-api-extra ------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef, request):
+    """The fixtures of the tests that give an array library give the namespace of wrapped arrays."""
+    namespace = request.config.stash[_NAMESPACE]
+    if namespace is None:
+        return None
+    if fixturedef.argname == "xp" and hasattr(request, "param"):
+        if request.param.__name__ == STANDARD:  # in SciPy it is a parameter
+            request.param = _Library(namespace)
+        return None
+    make = _FIXTURES.get(fixturedef.argname)
+    if make is None or fixturedef.baseid.rpartition("/")[2] not in ("", "scipy", "main"):
+        return None
+    found = make(namespace)
+    fixturedef.cached_result = (found, fixturedef.cache_key(request), None)
+    return found
+
+
+_FIXTURES = {
+    # SciPy 1.17 adds to a list; since 2025.12 the standard has a tuple.
+    "devices": lambda xp: [*xp.__array_namespace_info__().devices(), None],
+    # Those of array-api-extra.
+    "xp": lambda xp: xp,
+    "device": lambda xp: xp.__array_namespace_info__().default_device(),
+}
+
+
+class _Library:
+    """What SciPy takes for a module, with the name that marks of tests are about."""
+
+    __name__ = LIKE
+
+    def __init__(self, namespace):
+        self._namespace = namespace
+
+    def __getattr__(self, name):
+        return getattr(self._namespace, name)
+
+
+# scikit-learn -------------------------------------------------------------------------------------
+
+
+def _for_sklearn(name):
+    """The tests of array libraries are parametrized by this list, when they are imported."""
+    from sklearn.utils import _array_api
+
+    def combinations(include_numpy_namespaces=True):
+        if name != "numpy" or include_numpy_namespaces:
+            device = "cpu" if name == "torch" else None
+            yield from [(name, device, "float64"), (name, device, "float32")]
+
+    def namespaces(include_numpy_namespaces=True):
+        if name != "numpy" or include_numpy_namespaces:
+            yield name
+
+    _array_api.yield_namespaces = namespaces
+    _array_api.yield_namespace_device_dtype_combinations = combinations
+
+
+# Outcomes -----------------------------------------------------------------------------------------
+
+
+def pytest_runtest_logreport(report):
+    found = _session_outcomes.setdefault(report.nodeid, "")
+    if report.when == "call" or report.outcome != "passed":
+        word = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
+        if found != "failed":
+            _session_outcomes[report.nodeid] = word
+        if report.failed:
+            _reasons[report.nodeid] = _last_line(report)
+
+
+_session_outcomes = {}
+_reasons = {}
+
+
+def _last_line(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash else str(report.longrepr)
+    return text.strip().partition("\n")[0][:160]
+
+
+def pytest_sessionfinish(session):
+    path = session.config.getoption("--counts")
+    if path is None:
+        return
+    files = {}
+    for test, word in _session_outcomes.items():
+        name = test.partition("::")[0].rpartition("site-packages/")[2]
+        counted = files.setdefault(name, {})
+        counted[word] = counted.get(word, 0) + 1
+    failures = {test.rpartition("site-packages/")[2]: why for test, why in _reasons.items()}
+    path.write_text(json.dumps({"files": files, "failures": failures}, indent=0))
