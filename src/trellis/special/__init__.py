@@ -1,35 +1,32 @@
 """Special functions, written once for all backends, with derivatives and SciPy's names.
 
-Arguments are broadcast. Results have the dtype of the arguments; integers count as the default
+`erf`, `erfc`, `erfinv` and `sinc` are those of `trellis`. Of the others:
+arguments are broadcast; results have the dtype of the arguments; integers count as the default
 float, and half precision is computed in float32 and rounded once.
 """
 
+from .._array.elementwise import erf as erf
+from .._array.elementwise import erfc as erfc
+from .._array.elementwise import erfinv as erfinv
 from .._array.signals import sinc as sinc
 from .._core.exports import public_names as _public_names
 from .bessel import j0 as j0
 from .bessel import j1 as j1
-from .bessel import jn as jn
 from .bessel import y0 as y0
 from .bessel import y1 as y1
-from .bessel import yn as yn
 from .beta import beta as beta
 from .beta import betaln as betaln
-from .error import erf as erf
-from .error import erfc as erfc
 from .error import erfcinv as erfcinv
 from .error import erfcx as erfcx
-from .error import erfinv as erfinv
 from .error import log_ndtr as log_ndtr
 from .error import ndtr as ndtr
 from .error import ndtri as ndtri
 from .exponential_integrals import exp1 as exp1
 from .exponential_integrals import expi as expi
-from .exponential_integrals import expn as expn
 from .gamma import digamma as digamma
 from .gamma import gamma as gamma
 from .gamma import gammaln as gammaln
 from .gamma import gammasgn as gammasgn
-from .incomplete_beta import betainc as betainc
 from .incomplete_gamma import gammainc as gammainc
 from .incomplete_gamma import gammaincc as gammaincc
 from .information import entr as entr
@@ -41,7 +38,6 @@ from .logistic import expit as expit
 from .logistic import log1mexp as log1mexp
 from .logistic import log_expit as log_expit
 from .logistic import logit as logit
-from .logistic import softplus as softplus
 from .logistic import softplus_inverse as softplus_inverse
 from .modified_bessel import i0 as i0
 from .modified_bessel import i0e as i0e

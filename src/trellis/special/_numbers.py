@@ -74,5 +74,13 @@ def sin_half_turns(xp: Backend, x: Any) -> Any:
     return xp.sin(math.pi * (x - whole)) * (1.0 - 2.0 * odd)
 
 
+def cot_half_turns(xp: Backend, x: Any) -> Any:
+    """cos(pi x) / sin(pi x) for finite `x`; a number of no meaning at whole ones."""
+    part = x - xp.round(x)
+    sine = xp.sin(math.pi * part)
+    # The cosine by a sine, which is exact next to its zero.
+    return xp.sin(math.pi * (0.5 - xp.abs(part))) / xp.where(sine == 0.0, 1.0, sine)
+
+
 def is_whole(xp: Backend, x: Any) -> Any:
     return x == xp.floor(x)

@@ -1,9 +1,9 @@
-"""Bessel functions of the first and second kind: of order 0 and 1, and of low whole orders."""
+"""Bessel functions of the first and second kind, of order 0 and 1."""
 
 import math
 from typing import Any
 
-from .._core.errors import ArgumentError
+from .._core.dispatch import xp_of
 from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from . import _coefficients as table
@@ -12,7 +12,6 @@ from ._numbers import INF, NAN, on_piece
 
 # Polynomials below, Hankel's form above.
 _FAR = 5.0
-HIGHEST_ORDER = 30
 
 
 def j0(x: A, /) -> A:
@@ -36,11 +35,16 @@ def j1(x: A, /) -> A:
     array([0.      , 0.440051])
     """
     try:
-        return evaluated(
-            "j1", lambda xp, x: _j(xp, 1, x), lambda y, x: [0.5 * (j0(x) - jn(2, x))], x
-        )
+        return evaluated("j1", lambda xp, x: _j(xp, 1, x), _j1_slopes, x)
     except Exception as error:
         return explain(error, j1)
+
+
+def _j1_slopes(y: Any, x: Array) -> list[Any]:
+    xp = xp_of(x)
+    # j1(x) / x is 1/2 at 0.
+    is_zero = x == 0.0
+    return [j0(x) - xp.where(is_zero, 0.5, j1(x) / xp.where(is_zero, 1.0, x))]
 
 
 def y0(x: A, /) -> A:
@@ -64,9 +68,7 @@ def y1(x: A, /) -> A:
     array([     -inf, -0.781213])
     """
     try:
-        return evaluated(
-            "y1", lambda xp, x: _y(xp, 1, x), lambda y, x: [0.5 * (y0(x) - yn(2, x))], x
-        )
+        return evaluated("y1", lambda xp, x: _y(xp, 1, x), lambda y, x: [y0(x) - y1(x) / x], x)
     except Exception as error:
         return explain(error, y1)
 
@@ -118,98 +120,4 @@ def _y(xp: Backend, order: int, x: Any) -> Any:
     far = _far(xp, order, xp.where(is_far, x, 2 * _FAR), True)
     found = xp.where(is_near, near, far)
     found = xp.where(x == INF, 0.0, xp.where(x == 0.0, -INF, found))
-    return xp.where(x >= 0.0, found, NAN)
-
-
-# Higher orders ------------------------------------------------------------------------------------
-
-
-def jn(n: int, x: A, /) -> A:
-    """The Bessel function of the first kind of order `n`, a whole number from -30 to 30.
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.jn(2, np.array([1.0, 10.0])).round(6)
-    array([0.114903, 0.25463 ])
-    """
-    try:
-        order = _checked("jn", n)
-        if order < 0:
-            return (-1.0) ** order * jn(-order, x)
-        return evaluated(
-            "jn", lambda xp, x: _jn(xp, order, x), lambda y, x: _slopes(jn, order, x), x
-        )
-    except Exception as error:
-        return explain(error, jn)
-
-
-def yn(n: int, x: A, /) -> A:
-    """The Bessel function of the second kind of order `n`, a whole number from -30 to 30.
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.yn(2, np.array([1.0, 10.0])).round(6)
-    array([-1.650683, -0.005868])
-    """
-    try:
-        order = _checked("yn", n)
-        if order < 0:
-            return (-1.0) ** order * yn(-order, x)
-        return evaluated(
-            "yn", lambda xp, x: _yn(xp, order, x), lambda y, x: _slopes(yn, order, x), x
-        )
-    except Exception as error:
-        return explain(error, yn)
-
-
-def _checked(name: str, n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or abs(n) > HIGHEST_ORDER:
-        raise ArgumentError(
-            f"{name}() expects the order as an int from -{HIGHEST_ORDER} to {HIGHEST_ORDER}, "
-            f"got {n!r}. scipy.special.{name} takes others, on NumPy."
-        )
-    return n
-
-
-def _slopes(fn: Any, order: int, x: Array) -> list[Any]:
-    if order == 0:
-        return [-fn(1, x)]
-    # At the highest order, the one above it is not needed: fn' = fn(n - 1) - n / x fn(n).
-    if order == HIGHEST_ORDER:
-        return [fn(order - 1, x) - order / x * fn(order, x)]
-    return [0.5 * (fn(order - 1, x) - fn(order + 1, x))]
-
-
-def _jn(xp: Backend, order: int, x: Any) -> Any:
-    if order < 2:
-        return _j(xp, order, x)
-    size = xp.abs(x)
-    # Upwards where the order is below x; else downwards from where the function vanishes.
-    is_up = size > order
-    safe = xp.where(xp.logical_and(is_up, xp.isfinite(x)), size, float(order + 1))
-    before, value = _j(xp, 0, safe), _j(xp, 1, safe)
-    for k in range(1, order):
-        before, value = value, 2.0 * k / safe * value - before
-    # By the quotients r_k = J_k / J_{k-1}, from far above on.
-    small = xp.where(xp.logical_or(is_up, size == 0.0), 1.0, size)
-    ratio, product = xp.zeros_like(small), xp.ones_like(small)
-    total = xp.zeros_like(small)  # J_0 + 2 J_2 + 2 J_4 + ... = 1, over J_0
-    for k in range(2 * order + 32, 0, -1):
-        ratio = small / (2.0 * k - small * ratio)
-        total = ratio * (total + (2.0 if k % 2 == 0 else 0.0))
-        product = product * ratio if k <= order else product
-    down = product / (1.0 + total)
-    found = xp.where(is_up, value, xp.where(size == 0.0, 0.0, down))
-    found = xp.where(xp.isinf(x), 0.0, xp.where(xp.isnan(x), NAN, found))
-    return xp.where(x < 0.0, -found, found) if order % 2 else found
-
-
-def _yn(xp: Backend, order: int, x: Any) -> Any:
-    if order < 2:
-        return _y(xp, order, x)
-    safe = xp.where(xp.logical_and(x > 0.0, xp.isfinite(x)), x, 1.0)
-    before, value = _y(xp, 0, safe), _y(xp, 1, safe)
-    for k in range(1, order):
-        # Once infinite, it stays so: inf - inf has no value.
-        following = 2.0 * k / safe * value - before
-        before, value = value, xp.where(value == -INF, -INF, following)
-    found = xp.where(x == INF, 0.0, xp.where(x == 0.0, -INF, value))
     return xp.where(x >= 0.0, found, NAN)

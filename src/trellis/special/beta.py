@@ -5,8 +5,15 @@ from typing import Any
 from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from ._calling import evaluated, is_double
-from ._numbers import HALF_LOG_2PI, log1p
-from .gamma import FAR, digamma, gamma, gammaln, gammaln_of_positive, gammasgn, stirling_rest
+from ._numbers import HALF_LOG_2PI, INF, NAN, log1p
+from .gamma import (
+    FAR,
+    digamma,
+    digamma_of_positive,
+    gamma_of,
+    gammaln_of_positive,
+    stirling_rest,
+)
 
 
 def betaln(a: A, b: A, /) -> A:
@@ -31,7 +38,11 @@ def _betaln(xp: Backend, a: Any, b: Any) -> Any:
     are_positive = xp.logical_and(xp.logical_and(a > 0.0, b > 0.0), xp.isfinite(a + b))
     p, q = xp.where(are_positive, a, 1.0), xp.where(are_positive, b, 1.0)
     found = betaln_of_positive(xp, p, q)
-    return xp.where(are_positive, found, gammaln(a) + gammaln(b) - gammaln(a + b))
+    # With one of them 0 it is infinite; with one infinite, the function itself is 0.
+    none, at_end = xp.minimum(a, b) == 0.0, xp.maximum(a, b) == INF
+    ends = xp.where(none, INF, xp.where(at_end, -INF, xp.full_like(a, NAN)))
+    is_out = xp.logical_or(xp.logical_not(xp.minimum(a, b) >= 0.0), xp.logical_and(none, at_end))
+    return xp.where(are_positive, found, xp.where(is_out, NAN, ends))
 
 
 def betaln_of_positive(xp: Backend, a: Any, b: Any) -> Any:
@@ -52,10 +63,19 @@ def betaln_of_positive(xp: Backend, a: Any, b: Any) -> Any:
     two = two - 0.5 * xp.log(both) + HALF_LOG_2PI + rest + stirling_rest(xp, many)
     near = xp.where(is_far, 1.0, large)
     less = xp.where(is_far, 1.0, small)
-    plain = xp.log(gamma(less) * (gamma(near) / gamma(less + near)))
-    tiny = less < 1e-30  # gamma overflows
+    tiny = less < 1e-30  # gamma overflows, and the other two are equal
+    plain = xp.log(_of_gammas(xp, xp.where(tiny, 1.0, less), near))
     plain = xp.where(tiny, gammaln_of_positive(xp, less), plain)
     return xp.where(are_far, two, xp.where(is_far, one, plain))
+
+
+def _of_gammas(xp: Backend, small: Any, large: Any) -> Any:
+    """The beta function by three of gamma, for numbers whose sum is in the range of that."""
+    both = small + large
+    # What the sum lost in rounding, which gamma would magnify: gamma(s + r) = gamma(s) (1 + r psi)
+    rest = small - (both - large)
+    found = gamma_of(xp, small) * (gamma_of(xp, large) / gamma_of(xp, both))
+    return found - found * (rest * digamma_of_positive(xp, both))
 
 
 def beta(a: A, b: A, /) -> A:
@@ -77,10 +97,9 @@ def _beta_slopes(y: Any, a: Array, b: Array) -> list[Any]:
 
 
 def _beta(xp: Backend, a: Any, b: Any) -> Any:
-    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
     is_mild = xp.logical_and(
         xp.logical_and(a > 1e-30, b > 1e-30), a + b < (170.0 if is_double(xp, a) else 34.0)
     )
     p, q = xp.where(is_mild, a, 1.0), xp.where(is_mild, b, 1.0)
-    mild = gamma(xp.minimum(p, q)) * (gamma(xp.maximum(p, q)) / gamma(p + q))
-    return xp.where(is_mild, mild, sign * xp.exp(_betaln(xp, a, b)))
+    mild = _of_gammas(xp, xp.minimum(p, q), xp.maximum(p, q))
+    return xp.where(is_mild, mild, xp.exp(_betaln(xp, a, b)))

@@ -1,4 +1,7 @@
-"""The error function, the normal distribution function, and their inverses."""
+"""The scaled error function, the normal distribution function, and inverses.
+
+`erf`, `erfc` and `erfinv` of `trellis.special` are those of `trellis`.
+"""
 
 import math
 from typing import Any
@@ -8,42 +11,19 @@ from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from . import _coefficients as table
 from ._calling import evaluated
-from ._numbers import INF, NAN, exp_of_half_square, exp_of_square, log1p, on_piece
+from ._numbers import INF, NAN, exp_of_half_square, exp_of_square, horner, log1p, on_piece
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_2PI = math.sqrt(2 * math.pi)
 _ROOT_PI = math.sqrt(math.pi)
+# 1, -1 * 3, 1 * 3 * 5, ...
+_ODD_FACTORIALS = tuple([(-1.0) ** k * math.prod(range(1, 2 * k + 2, 2)) for k in range(16)])
 # Below, erf is a short polynomial; above, all is by erfcx.
 _NEAR = 0.5
 
 
-def erf(x: A, /) -> A:
-    """The error function, within the same few units of the last place on every backend.
-
-    `trellis.erf` is the framework's own.
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.erf(np.array([0.0, 1.0])).round(6)
-    array([0.      , 0.842701])
-    """
-    try:
-        return evaluated("erf", erf_of, lambda y, x: [_bell(x)], x)
-    except Exception as error:
-        return explain(error, erf)
-
-
-def _bell(x: Array) -> Any:
-    """The derivative of `erf`."""
-    return evaluated(
-        "erf",
-        lambda xp, x: (2.0 / _ROOT_PI) * exp_of_square(xp, x),
-        lambda y, x: [-2.0 * x * y()],
-        x,
-    )
-
-
 def erf_of(xp: Backend, x: Any) -> Any:
-    """`erf` without its derivative."""
+    """The error function, without its derivative; the same on every backend."""
     size = xp.abs(x)
     far = xp.maximum(size, _NEAR)
     away = 1.0 - exp_of_square(xp, far) * erfcx_of_positive(xp, far)
@@ -55,50 +35,12 @@ def _erf_near(xp: Backend, x: Any) -> Any:
     return near * on_piece(xp, near * near, table.ERF_NEAR)
 
 
-def erfc(x: A, /) -> A:
-    """1 - erf(x), without the loss of digits where erf is near 1.
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.erfc(np.array([0.0, 1.0])).round(6)
-    array([1.      , 0.157299])
-    """
-    try:
-        return evaluated("erfc", erfc_of, lambda y, x: [-_bell(x)], x)
-    except Exception as error:
-        return explain(error, erfc)
-
-
 def erfc_of(xp: Backend, x: Any) -> Any:
-    """`erfc` without its derivative."""
+    """1 - erf(x), without its derivative; the same on every backend."""
     far = xp.maximum(xp.abs(x), _NEAR)
     away = exp_of_square(xp, far) * erfcx_of_positive(xp, far)
     away = xp.where(x < 0.0, 2.0 - away, away)
     return xp.where(xp.abs(x) < _NEAR, 1.0 - _erf_near(xp, x), away)
-
-
-def erfinv(x: A, /) -> A:
-    """The inverse of `erf`, between -1 and 1.
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.erfinv(np.array([0.0, 0.5, 1.0])).round(6)
-    array([0.      , 0.476936,      inf])
-    """
-    try:
-        return evaluated("erfinv", _erfinv, _erfinv_slopes, x)
-    except Exception as error:
-        return explain(error, erfinv)
-
-
-def _erfinv_slopes(y: Any, x: Array) -> list[Any]:
-    return [0.5 * _ROOT_PI * xp_of(x).exp(erfinv(x) ** 2)]
-
-
-def _erfinv(xp: Backend, x: Any) -> Any:
-    size = xp.abs(x)
-    found = -_ROOT_HALF * lower_quantile(xp, 0.5 * (1.0 - size), 0.5 * x)
-    found = xp.where(size == 1.0, INF, found)
-    found = xp.where(x < 0.0, -found, found)
-    return xp.where(size <= 1.0, found, NAN)
 
 
 def erfcx(x: A, /) -> A:
@@ -115,7 +57,13 @@ def erfcx(x: A, /) -> A:
 
 
 def _erfcx_slopes(y: Any, x: Array) -> list[Any]:
-    return [2.0 * x * y() - 2.0 / _ROOT_PI]
+    xp = xp_of(x)
+    near = 2.0 * xp.minimum(x, 8.0) * y() - 2.0 / _ROOT_PI
+    # Further on these cancel; the rest is a series in t = 1 / (2 x**2).
+    is_far = x > 8.0
+    far = xp.where(is_far, x, 8.0)
+    t = 0.5 / (far * far)
+    return [xp.where(is_far, (-2.0 / _ROOT_PI) * t * horner(t, _ODD_FACTORIALS), near)]
 
 
 def erfcx_of_positive(xp: Backend, x: Any) -> Any:
@@ -221,8 +169,12 @@ def _ndtri(xp: Backend, p: Any) -> Any:
     return xp.where(xp.logical_and(p >= 0.0, p <= 1.0), found, NAN)
 
 
-def lower_quantile(xp: Backend, p: Any, q: Any) -> Any:
-    """The quantile of `p` up to 1/2, less than 0; `q` is p - 1/2 without rounding, of any sign."""
+def lower_quantile(xp: Backend, p: Any, q: Any, part: float = 1.0) -> Any:
+    """The quantile of `part * p` up to 1/2, less than 0; `q` is `part * p` - 1/2, of any sign.
+
+    `q` has no error of rounding. `part * p` is not computed: JAX and TensorFlow take a number
+    below the normal ones for 0.
+    """
     is_middle = xp.abs(q) < 0.425
     q = xp.where(is_middle, q, 0.25)
     x = q * on_piece(xp, q * q, table.NDTRI_MIDDLE)
@@ -231,11 +183,11 @@ def lower_quantile(xp: Backend, p: Any, q: Any) -> Any:
     step = apart * _ROOT_2PI * xp.exp(0.5 * x * x)
     middle = x - step / (1.0 + 0.5 * x * step)
     tail = xp.where(xp.logical_or(is_middle, p <= 0.0), 0.05, p)
-    r = xp.sqrt(-2.0 * xp.log(tail))
+    r = xp.sqrt(-2.0 * (xp.log(tail) + math.log(part)))
     x = -r * on_piece(xp, 1.0 / r, table.NDTRI_TAIL)
     # The same by the logarithm: ndtr(x) / p = erfcx(-x / sqrt 2) / 2 exp(-x**2 / 2) / p.
     scaled = 0.5 * erfcx_of_positive(xp, -x * _ROOT_HALF)
-    apart = 1.0 - tail / (scaled * exp_of_half_square(xp, x))
+    apart = 1.0 - tail / exp_of_half_square(xp, x) * (part / scaled)
     step = apart * _ROOT_2PI * scaled
     tail_x = x - step / (1.0 + 0.5 * x * step)
     return xp.where(is_middle, -xp.abs(middle), tail_x)
@@ -260,7 +212,8 @@ def _erfcinv_slopes(y: Any, x: Array) -> list[Any]:
 
 def _erfcinv(xp: Backend, x: Any) -> Any:
     mirrored = x > 1.0
-    found = _ROOT_HALF * lower_quantile(xp, 0.5 * xp.where(mirrored, 2.0 - x, x), 0.5 * (x - 1.0))
+    near = xp.where(mirrored, 2.0 - x, x)
+    found = _ROOT_HALF * lower_quantile(xp, near, 0.5 * (x - 1.0), 0.5)
     found = xp.where(mirrored, found, xp.abs(found))
     found = xp.where(x == 0.0, INF, xp.where(x == 2.0, -INF, found))
     return xp.where(xp.logical_and(x >= 0.0, x <= 2.0), found, NAN)

@@ -4,14 +4,11 @@ import math
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError
 from .._core.explain import explain
-from .._core.typing import A, Array, Backend
+from .._core.typing import A, Backend
 from . import _coefficients as table
 from ._calling import evaluated
-from ._numbers import EULER, INF, NAN, less_parts, log1p, on_piece
-
-HIGHEST_ORDER = 30
+from ._numbers import INF, NAN, less_parts, log1p, on_piece
 
 
 def exp1(x: A, /) -> A:
@@ -84,64 +81,3 @@ def _expi(xp: Backend, x: Any) -> Any:
     below = -_exp1_of_positive(xp, xp.where(x < 0.0, -x, 1.0))
     found = xp.where(x < 0.0, below, xp.where(x == 0.0, -INF, found))
     return xp.where(xp.isnan(x), NAN, found)
-
-
-def expn(n: int, x: A, /) -> A:
-    """The integral of exp(-x t) / t**n from 1 on, for a whole order from 0 to 30.
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.expn(2, np.array([0.0, 1.0])).round(6)
-    array([1.      , 0.148496])
-    """
-    try:
-        order = _checked(n)
-        return evaluated("expn", lambda xp, x: _expn(xp, order, x), _expn_slopes(order), x)
-    except Exception as error:
-        return explain(error, expn)
-
-
-def _checked(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= HIGHEST_ORDER:
-        raise ArgumentError(
-            f"expn() expects the order as an int from 0 to {HIGHEST_ORDER}, got {n!r}. "
-            "scipy.special.expn takes others, on NumPy."
-        )
-    return n
-
-
-def _expn_slopes(order: int) -> Any:
-    def slopes(y: Any, x: Array) -> list[Any]:
-        if order > 0:
-            return [-expn(order - 1, x)]
-        return [-xp_of(x).exp(-x) * (1.0 + 1.0 / x) / x]
-
-    return slopes
-
-
-def _expn(xp: Backend, n: int, x: Any) -> Any:
-    if n == 1:
-        return _exp1(xp, x)
-    if n == 0:
-        found = xp.exp(-x) / xp.where(x == 0.0, 1.0, x)
-        return xp.where(x > 0.0, found, xp.where(x == 0.0, INF, NAN))
-    inside = xp.logical_and(x > 0.0, xp.isfinite(x))
-    safe = xp.where(inside, x, 1.0)
-    near, far = xp.minimum(safe, 1.0), xp.maximum(safe, 1.0)
-    # The series; its term with the logarithm has x**(n-1) / (n-1)!.
-    term, total = xp.ones_like(near), xp.zeros_like(near)
-    for k in range(n + 20):
-        if k > 0:
-            term = term * (-near / float(k))
-        if k != n - 1:
-            total = total - term / float(k - n + 1)
-        else:
-            digamma = -EULER + math.fsum([1.0 / i for i in range(1, n)])
-            total = total + term * (digamma - xp.log(near))
-    # The continued fraction, from the inside out.
-    fraction = far + float(n + 2 * 110)
-    for k in range(110, 0, -1):
-        fraction = far + float(n + 2 * (k - 1)) - float(k * (n - 1 + k)) / fraction
-    away = xp.exp(-far) / fraction
-    found = xp.where(safe < 1.0, total, away)
-    found = xp.where(x == 0.0, 1.0 / (n - 1.0), xp.where(x == INF, 0.0, found))
-    return xp.where(x >= 0.0, found, NAN)

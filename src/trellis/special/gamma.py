@@ -7,7 +7,17 @@ from .._core.explain import explain
 from .._core.typing import A, Array, Backend
 from . import _coefficients as table
 from ._calling import evaluated
-from ._numbers import HALF_LOG_2PI, INF, NAN, is_whole, less_parts, on_piece, sin_half_turns
+from ._numbers import (
+    EULER,
+    HALF_LOG_2PI,
+    INF,
+    NAN,
+    cot_half_turns,
+    is_whole,
+    less_parts,
+    on_piece,
+    sin_half_turns,
+)
 
 # Stirling's series holds from here on.
 FAR = 8.0
@@ -63,8 +73,12 @@ def _gammaln(xp: Backend, x: Any) -> Any:
     safe = xp.where(xp.isfinite(x), size, 0.5)
     sine = xp.abs(sin_half_turns(xp, safe))
     is_pole = xp.logical_and(x <= 0.0, sine == 0.0)
-    ratio = math.pi / xp.where(sine == 0.0, 1.0, safe * sine)
+    ratio = math.pi / xp.where(xp.logical_or(sine == 0.0, safe < 1e-8), 1.0, safe * sine)
     mirrored = xp.log(ratio) - direct
+    # Next to 0 the square of x would leave the range of floats.
+    is_tiny = safe < 1e-8
+    close = EULER * safe - xp.log(xp.where(is_tiny, xp.where(safe == 0.0, 1.0, safe), 1.0))
+    mirrored = xp.where(is_tiny, close, mirrored)
     found = xp.where(is_mirrored, mirrored, direct)
     found = xp.where(xp.logical_or(is_pole, xp.isinf(x)), INF, found)
     return xp.where(x == -INF, -INF, found)
@@ -100,12 +114,13 @@ def gamma(x: A, /) -> A:
     array([24.      ,  1.772454])
     """
     try:
-        return evaluated("gamma", _gamma, lambda y, x: [y() * digamma(x)], x)
+        return evaluated("gamma", gamma_of, lambda y, x: [y() * digamma(x)], x)
     except Exception as error:
         return explain(error, gamma)
 
 
-def _gamma(xp: Backend, x: Any) -> Any:
+def gamma_of(xp: Backend, x: Any) -> Any:
+    """`gamma` without its derivative."""
     size = xp.abs(x)
     # Numbers below 13 by a product from [2, 3); -x by pi / (x sin(pi x) gamma(x)).
     near = xp.where(size < 13.0, size, 2.5)
@@ -149,7 +164,7 @@ def digamma(x: A, /) -> A:
 
 
 def _trigamma_of(x: Array) -> Any:
-    from .zeta import polygamma
+    from .zeta import polygamma  # which needs this module
 
     return polygamma(1, x)
 
@@ -183,10 +198,8 @@ def _digamma(xp: Backend, x: Any) -> Any:
     # digamma(-x) = digamma(x) + 1 / x + pi / tan(pi x)
     is_negative = x < 0.0
     safe = xp.where(xp.logical_and(is_negative, xp.isfinite(x)), size, 0.25)
-    part = safe - xp.round(safe)
-    tangent = xp.tan(math.pi * part)
     is_pole = xp.logical_and(is_negative, is_whole(xp, x))
-    mirrored = direct + 1.0 / safe + math.pi / xp.where(part == 0.0, 1.0, tangent)
+    mirrored = (direct + 1.0 / safe) + math.pi * cot_half_turns(xp, safe)
     found = xp.where(is_negative, mirrored, direct)
     found = xp.where(x == 0.0, -xp.copysign(xp.full_like(x, INF), x), found)
     return xp.where(xp.logical_or(is_pole, x == -INF), NAN, found)

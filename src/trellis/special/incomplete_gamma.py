@@ -82,7 +82,11 @@ def front(xp: Backend, a: Any, x: Any) -> Any:
     large = xp.where(is_far, a, FAR)
     # By the distance of x from a, which does not cancel as a log(x) - x - gammaln(a) does.
     u = (xp.where(is_far, x, FAR) - large) / large
-    far = xp.exp(large * log1p_less(xp, u) - stirling_rest(xp, large) - HALF_LOG_2PI)
+    # Where x is far below a, 1 + u would lose the digits of x.
+    is_low = u < -0.55
+    ratio = xp.where(is_low, xp.where(is_far, x, FAR) / large, 1.0)
+    power = xp.where(is_low, xp.log(ratio) + (1.0 - ratio), log1p_less(xp, u))
+    far = xp.exp(large * power - stirling_rest(xp, large) - HALF_LOG_2PI)
     small = xp.where(is_far, 1.0, a)
     near = xp.where(is_far, 1.0, x)
     close = xp.exp(small * xp.log(near) - near - gammaln_of_positive(xp, small + 1.0))

@@ -74,19 +74,6 @@ def _log_expit_slopes(y: Any, x: Array) -> list[Any]:
     return [expit(-x)]
 
 
-def softplus(x: A, /) -> A:
-    """log(1 + exp(x)), a smooth max(x, 0).
-
-    >>> import numpy as np, trellis
-    >>> trellis.special.softplus(np.array([0.0, 1000.0])).round(6)
-    array([6.93147e-01, 1.00000e+03])
-    """
-    try:
-        return evaluated("softplus", _softplus, lambda y, x: [expit(x)], x)
-    except Exception as error:
-        return explain(error, softplus)
-
-
 def _softplus(xp: Backend, x: Any) -> Any:
     return xp.maximum(x, 0.0) + log1p(xp, xp.exp(-xp.abs(x)))
 
