@@ -27,7 +27,7 @@ def main():
 
 
 def values(row):
-    """Arguments, the value, what its rounding left over, and the size that errors are measured by."""
+    """Arguments, the value, what its rounding left over, the size that errors are measured by."""
     places = np.unique(np.linspace(0, len(row.grid[0]) - 1, POINTS).astype(int))
     # Numbers of float32, which are numbers of float64 too: one value serves both.
     grid = [g[places].astype(np.float32).astype(np.float64) for g in row.grid]
