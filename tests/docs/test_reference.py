@@ -170,6 +170,8 @@ def test_names_have_counterparts():
         "trellis.nn.DropPath",
         "trellis.nunique",
         "trellis.segment_softmax",
+        "trellis.special.log1mexp",
+        "trellis.special.softplus_inverse",
         "trellis.nn.GEGLU",
         "trellis.nn.SwiGLU",
         "trellis.nn.init.Siren",
