@@ -223,8 +223,16 @@ def test_no_derivative_by_a_whole_order(backend, xp):
 # Compilers ----------------------------------------------------------------------------------------
 
 
+# Their formula is that of another row; the error functions are those of trellis, tested there.
+SAME_PROGRAM = {
+    *("gammaincc", "polygamma(2)", "polygamma(3)", "polygamma(4)", "j0", "y0", "i0", "i0e"),
+    *("erf", "erfc", "erfinv"),
+}
+
+
 def test_one_compiled_program_of_all_functions(backend, xp, compiled):
-    columns = {row: arguments(xp, stored(row)[0]) for row in WHOLE}
+    rows = [row for row in WHOLE if row not in SAME_PROGRAM]
+    columns = {row: arguments(xp, stored(row)[0]) for row in rows}
 
     def program(columns):
         return {row: function(row)(*xs) for row, xs in columns.items()}
@@ -236,7 +244,7 @@ def test_one_compiled_program_of_all_functions(backend, xp, compiled):
 
 
 def test_compiled_gradients(backend, xp, compiled):
-    rows = ("gammaln", "ndtr", "betaln", "erfcx", "j1", "expi", "xlogy")
+    rows = ("gammaln", "ndtr", "kl_div", "erfcx", "j1", "expi", "xlogy")
     columns = {row: [xp.from_numpy(np.resize(c, 6)) for c in derivatives(row)[0]] for row in rows}
 
     def program(columns):
@@ -251,7 +259,7 @@ def test_compiled_gradients(backend, xp, compiled):
 
 
 def test_vmap(backend, xp):
-    for row in ("gammaln", "beta", "gammaincc"):
+    for row in ("gammaln", "betaln", "xlogy"):
         xs = arguments(xp, stored(row)[0])
         each = trellis.to_numpy(trellis.vmap(function(row))(*xs))
         assert np.all(errors(row, each, "float64") <= allowed(row, "float64")), row
