@@ -246,12 +246,6 @@ OPTIMIZERS = [
         about="dampening",
     ),
     OptimCase(
-        "SGD",
-        lambda: optim.SGD(0.1, 0.9, weight_decay=0.1).maximizing(),
-        of_torch(lambda t, p: t.SGD(p, 0.1, momentum=0.9, weight_decay=0.1, maximize=True)),
-        about="maximizing",
-    ),
-    OptimCase(
         "Adam",
         lambda: optim.Adam(0.05, epsilon=1e-3, amsgrad=True, weight_decay=0.05),
         of_torch(lambda t, p: t.Adam(p, 0.05, eps=1e-3, amsgrad=True, weight_decay=0.05)),
@@ -315,9 +309,11 @@ OPTIMIZERS = [
     ),
     OptimCase(
         "Optimizer",
-        lambda: optim.Adam(0.05).with_lookahead(4, 0.3),
+        lambda: optim.Optimizer(
+            optim.lookahead(optim.chain(optim.scale_by_adam(), optim.scale(0.05)), 4, 0.3), None
+        ),
         of_lookahead(lambda o: o.adam(0.05), 4, 0.3),
-        about="with_lookahead",
+        about="lookahead",
     ),
     OptimCase("Adamax", lambda: optim.Adamax(0.05), of_torch(lambda t, p: t.Adamax(p, 0.05))),
     OptimCase(
@@ -515,7 +511,7 @@ def schedule_free(gs: Leaves, w: np.ndarray) -> Leaves:
     """What is subtracted from variables that stay where they are: x, z and y of the paper."""
     z, total, found = w, 0.0, []
     for t, g in enumerate(gs):
-        lr = 0.2 / (1 + t)
+        lr = 0.2 * 0.5**t
         x = (w - 0.2 * z) / 0.8
         total += 0.2**2  # the largest rate is the first
         z = z - lr * g
@@ -594,10 +590,6 @@ def on_matrices(fn: Callable[[np.ndarray], np.ndarray]) -> Callable[..., list[Le
 
 def one_step(t: Any) -> Any:
     return 1 / (1 + t)
-
-
-def falling(t: Any) -> Any:
-    return 0.2 / (1 + t)
 
 
 TRANSFORMATIONS = [
@@ -680,7 +672,7 @@ TRANSFORMATIONS = [
     ),
     OptimCase(
         "schedule_free",
-        lambda: optim.schedule_free(falling, 0.8),
+        lambda: optim.schedule_free(schedules.exponential(0.2, 1, 0.5), 0.8),
         leafwise(schedule_free),
     ),
     OptimCase(

@@ -13,6 +13,7 @@ import pytest
 import trellis
 from optim_cases import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS, named
 from trellis import Container, errors, optim, tree
+from trellis.conformance.good_calls import NEEDED
 from trellis.optim import schedules
 from trellis.optim.arguments import ADVICE, OTHER_NAMES
 from trellis.testing import assert_close
@@ -30,39 +31,6 @@ def of(name):
 
 # Mistakes -----------------------------------------------------------------------------------------
 
-# The arguments that each must have, and values that none of its numbers may take.
-NEEDED = {
-    "SGD": {"lr": 0.1},
-    "LARS": {"lr": 0.1},
-    "Optimizer": {"transformation": optim.scale(1.0), "lr": 0.1},
-    "add_decayed_weights": {"weight_decay": 0.1},
-    "accumulate_gradients": {"inner": optim.scale(1.0), "every": 2},
-    "masked": {"inner": optim.scale(1.0), "mask": None},
-    "clip": {"limit": 1.0},
-    "clip_by_norm": {"limit": 1.0},
-    "clip_by_global_norm": {"limit": 1.0},
-    "clip_by_rms": {"limit": 1.0},
-    "ema": {"decay": 0.9},
-    "scale": {"factor": 1.0},
-    "scale_by_learning_rate": {"lr": 0.1},
-    "scale_by_schedule": {"schedule": schedules.constant(1.0)},
-    "schedules.constant": {"value": 1.0},
-    "schedules.step": {"value": 1.0, "every": 2},
-    "schedules.piecewise": {"value": 1.0, "factors": {1: 0.5}},
-    "schedules.exponential": {"value": 1.0, "steps": 2, "factor": 0.5},
-    "schedules.polynomial": {"value": 1.0, "end": 0.0, "steps": 2},
-    "schedules.linear": {"value": 1.0, "end": 0.0, "steps": 2},
-    "schedules.cosine": {"value": 1.0, "steps": 2},
-    "schedules.warmup_cosine": {"peak": 1.0, "warmup_steps": 2, "steps": 4},
-    "schedules.one_cycle": {"peak": 1.0, "steps": 10},
-    "lookahead": {"inner": optim.scale(1.0)},
-    "schedule_free": {"lr": 0.1},
-    "schedules.cosine_restarts": {"value": 1.0, "steps": 2},
-    "schedules.warmup": {"schedule": schedules.constant(1.0), "steps": 2},
-    "schedules.inverse_sqrt": {"peak": 1.0, "warmup_steps": 2},
-    "schedules.cyclic": {"low": 0.1, "high": 1.0, "steps_up": 2},
-    "schedules.join": {"schedules": [schedules.constant(1.0)], "boundaries": []},
-}
 # None is a value of these.
 OPTIONAL = {
     "mask",

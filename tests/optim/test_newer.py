@@ -23,6 +23,40 @@ def small(array):
     )
 
 
+@pytest.mark.needs("torch")
+def test_uphill_like_torch():
+    """The sign changes before the weight decay and the momentum."""
+    w = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    theirs = torch.optim.SGD([w], 0.1, momentum=0.9, weight_decay=0.1, maximize=True)
+    ours, v = optim.SGD(0.1, 0.9, weight_decay=0.1).maximizing(), torch.tensor([1.0, -2.0])
+    for step in range(4):
+        w.grad = torch.tensor([0.5, step - 1.0])
+        theirs.step()
+        v = ours.step(v, w.grad)
+    np.testing.assert_allclose(v.numpy(), w.detach().numpy(), rtol=1e-6)
+
+
+def test_lookahead_of_an_optimizer(array, backend):
+    """The method is the transformation behind the learning rate, which may be a schedule."""
+    for lr in (0.1, optim.schedules.linear(0.1, 0.0, 10)):
+        by_hand = optim.Optimizer(
+            optim.lookahead(
+                optim.chain(
+                    optim.scale_by_adam(), optim.scale_by_learning_rate(lr, flip_sign=False)
+                ),
+                2,
+                0.4,
+            ),
+            None,
+        )
+        opt, v = optim.Adam(lr).with_lookahead(2, 0.4), small(array)
+        w = v
+        for _ in range(4):
+            v, w = opt.step(v, v), by_hand.step(w, w)
+        # The same steps in another order of roundings.
+        assert_close(v["w"], trellis.to_numpy(w["w"]), rtol=1e-6, backend=backend)
+
+
 def test_stochastic_weight_averaging(array, backend):
     """The plain mean, as torch.optim.swa_utils computes it."""
     average = optim.ParameterAverage(None)

@@ -54,7 +54,7 @@ def run(suite, arrays, board=None, seconds=900):
             *(sys.executable, "-m", "pytest", "-q", "-c", str(config), "-p", "no:cacheprovider"),
             *("--rootdir", sysconfig.get_paths()["purelib"], "-p", "wrapped_arrays"),
             *("--arrays", arrays, "--counts", str(counts), "--tb=line", "-W", "ignore"),
-            *("--timeout", "60", *SUITES[_row(suite)]),
+            *SUITES[_row(suite)],
         ]
         if board:
             name = arrays.replace("native:", "native-")

@@ -283,8 +283,23 @@ class Container(dict[str, Any]):
     def __repr__(self) -> str:
         return "Container(" + ", ".join([f"{k}={v!r}" for k, v in dict.items(self)]) + ")"
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: a line for each leaf."""
+        from . import html, tree  # for notebooks only
+
+        leaves = zip(tree.key_chains(self), tree.leaves(self), strict=True)
+        return html.table(["leaf", "value"], [[chain, _outline(leaf)] for chain, leaf in leaves])
+
     def __reduce__(self) -> Any:
         return _rebuild, (tuple(dict.keys(self)), self._alphabetical, list(dict.values(self)))
+
+
+def _outline(leaf: Any) -> str:
+    """An array by its data type and shape, anything else by its repr."""
+    if hasattr(leaf, "dtype") and hasattr(leaf, "shape"):
+        return f"{leaf.dtype} {tuple(leaf.shape)}"
+    shown = repr(leaf)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
 def _contained(value: object, alphabetical: bool) -> Any:

@@ -93,6 +93,12 @@ class Report:
                 lines.append(f"the largest is {worst_one}")
         return "\n".join([*lines, *self.remarks])
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the picture, and the words below it."""
+        from .._core import html  # for notebooks only
+
+        return self.draw() + html.text(self)
+
     def draw(self, path: str | os.PathLike[str] | None = None) -> str:
         """The difference along the calls as an SVG picture, for light and dark pages; written to
         `path` if there is one."""

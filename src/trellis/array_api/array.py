@@ -41,9 +41,9 @@ class WrappedArray:
     # NumPy's arrays on the left of an operator leave it to this object.
     __array_priority__ = 1e6
 
-    def __init__(self, native: Any, part: "Part | None" = None):
+    def __init__(self, native: Any):
         self._native = native
-        self._part = part
+        self._part: Part | None = None
 
     @property
     def native(self) -> Any:
@@ -206,7 +206,9 @@ class WrappedArray:
 
 def _part_of(whole: WrappedArray, kind: "Callable[[WrappedArray], Part]") -> WrappedArray:
     part = kind(whole)
-    return WrappedArray(part.read(None), part)
+    found = WrappedArray(part.read(None))
+    found._part = part
+    return found
 
 
 def wrap(x: Any, /) -> WrappedArray:

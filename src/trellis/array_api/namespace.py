@@ -96,7 +96,9 @@ class LiftedNamespace(ModuleType):
             if type(x) is not self._wrapper or kwargs.pop("copy", None) is True:
                 return found
             part = kind(x, *args, **kwargs)
-            return self._wrapper(part.read(None), part)
+            found = self._wrapper(part.read(None))
+            found._part = part
+            return found
 
         return viewing
 

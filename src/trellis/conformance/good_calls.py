@@ -361,6 +361,12 @@ NEEDED = {
     "schedules.cosine": {"value": 1.0, "steps": 2},
     "schedules.warmup_cosine": {"peak": 1.0, "warmup_steps": 2, "steps": 4},
     "schedules.one_cycle": {"peak": 1.0, "steps": 10},
+    "lookahead": {"inner": optim.scale(1.0)},
+    "schedule_free": {"lr": 0.1},
+    "schedules.cosine_restarts": {"value": 1.0, "steps": 2},
+    "schedules.warmup": {"schedule": optim.schedules.constant(1.0), "steps": 2},
+    "schedules.inverse_sqrt": {"peak": 1.0, "warmup_steps": 2},
+    "schedules.cyclic": {"low": 0.1, "high": 1.0, "steps_up": 2},
     "schedules.join": {"schedules": [optim.schedules.constant(1.0)], "boundaries": []},
 }
 
@@ -370,7 +376,15 @@ def of_optimizers() -> dict[str, Call]:
         "optim.apply_updates": Call(optim.apply_updates, ({"w": x}, {"w": x})),
         "optim.chain": Call(optim.chain, (optim.scale(1.0),), then=_applied),
         "optim.global_norm": Call(optim.global_norm, ({"w": x},)),
+        "optim.hutchinson_diagonal": Call(
+            optim.hutchinson_diagonal, (optim.global_norm, {"w": x}, KEY)
+        ),
         "optim.matrices_only": Call(optim.matrices_only, ({"w": x},)),
+        "optim.sharpness_aware": Call(
+            optim.sharpness_aware,
+            (optim.global_norm,),
+            then=lambda fn: fn({"w": trellis.asarray(x.tolist(), dtype="float32")}),
+        ),
     }
     schedules = [name for name in NEEDED if name.startswith("schedules.")]
     for name in [*dir(optim), *schedules]:

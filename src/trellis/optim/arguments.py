@@ -51,12 +51,16 @@ def _in_range(name: str, value: object, expected: str, is_inside: Callable[[floa
     return found
 
 
+LARGEST = 2**31 - 1  # the counters of steps are int32
+
+
 def count(name: str, value: object, least: int = 1) -> int:
     """`value` as an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(f"{name} must be an integer, got {_shown(value)}.")
-    if value < least:
-        raise ArgumentError(f"{name} must be at least {least}, got {value!r}.")
+    if not least <= value <= LARGEST:
+        most = f" and at most {LARGEST}" if value > LARGEST else ""
+        raise ArgumentError(f"{name} must be at least {least}{most}, got {value!r}.")
     return operator.index(value)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_all
-from .._core.errors import ArgumentError
+from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.typing import Array, Nest, T
 from .._gradients.transforms import grad, jvp
 from .._random.distributions import bernoulli
@@ -160,6 +160,9 @@ def hutchinson_diagonal(loss: Callable[[T], Array], v: T, key: Array, /) -> T:
     """
     leaves, spec = tree.flatten(v)
     xp_of_all(key, *leaves)
+    for w in leaves:
+        if not hasattr(w, "shape"):
+            raise ArgumentTypeError(f"hutchinson_diagonal() expects arrays in v, got {w!r}.")
     keys = split(key, len(leaves))
     flips = [bernoulli(keys[i], 0.5, tuple(w.shape)) for i, w in enumerate(leaves)]  # type: ignore[index]
     u = tree.unflatten(spec, [_signs(x, w) for x, w in zip(flips, leaves, strict=True)])

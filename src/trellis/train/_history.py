@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._curves import draw_curves
+from ._curves import draw_curves, svg_of_curves
 
 
 @dataclass
@@ -41,6 +41,19 @@ class History:
     def as_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, as JSON can hold them."""
         return {"losses": self.losses, "metrics": self.metrics, "stopped_early": self.stopped_early}
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the losses as a picture, and the metrics of each epoch."""
+        from .._core import html  # for notebooks only
+
+        names = list(self.metrics)
+        epochs = max([len(values) for values in self.metrics.values()] + [0])
+        rows = [
+            [i + 1, *[f"{x[i]:.6g}" if i < len(x) else "" for x in self.metrics.values()]]
+            for i in range(epochs)
+        ]
+        picture = svg_of_curves({"loss": self.losses}, "Loss", "step", "loss", False)
+        return picture + html.table(["epoch", *names], rows, repr(self)[1:-1])
 
     def __repr__(self) -> str:
         last = ", ".join(

@@ -44,6 +44,12 @@ class WeightsReport:
             lines.append(f"{chain!r} is {types[0]} in {source}, {types[1]} here")
         return lines
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the same lines as `print`."""
+        from ..._core import html  # for notebooks only
+
+        return html.text(self)
+
     def __str__(self) -> str:
         pairs = [
             chain if chain == name else f"{chain} <- {name}" for chain, name in self.matched.items()

@@ -40,6 +40,15 @@ class Summary(Owner):
             lines.append(f"({key}): {child!r}".replace("\n", "\n  "))
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the table of `summary`."""
+        from ..._core import html  # for notebooks only
+
+        rows: list[list[str]] = []
+        _add_rows(self, "", rows, None)
+        caption = f"{type(self).__name__}: {self.count_parameters():,} parameters"
+        return html.table(["module", "class", "parameters", "memory"], rows, caption)
+
     def summary(self, *input_shapes: Sequence[int], dtype: DTypeLike | None = None) -> str:
         """A table of all modules: class, output shape, number of parameters, memory.
 
