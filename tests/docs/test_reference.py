@@ -33,7 +33,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        *("convert", "data", "export", "distributed", "array_api"),
+        *("convert", "data", "export", "distributed", "array_api", "special"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
@@ -170,6 +170,8 @@ def test_names_have_counterparts():
         "trellis.nn.DropPath",
         "trellis.nunique",
         "trellis.segment_softmax",
+        "trellis.special.log1mexp",
+        "trellis.special.softplus_inverse",
         "trellis.nn.GEGLU",
         "trellis.nn.SwiGLU",
         "trellis.nn.init.Siren",

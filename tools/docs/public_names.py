@@ -27,6 +27,7 @@ MODULES = (
     "trellis.train",
     "trellis.random",
     "trellis",
+    "trellis.special",
     "trellis.generation",
     "trellis.linalg",
     "trellis.fft",
@@ -55,6 +56,10 @@ GROUPS = {
     "products": ("Products", "Matrix and tensor products."),
     "linalg": ("Linear algebra", "Decompositions, solvers and norms of stacks of matrices."),
     "fft": ("Fourier transforms", "Discrete Fourier transforms."),
+    "special": (
+        "Special functions",
+        "Gamma, beta, error, Bessel and zeta functions and relatives.",
+    ),
     "dtypes": ("Data types", "Their names, casting, promotion and the default float."),
     "backends": (
         "Backends and devices",
@@ -98,6 +103,7 @@ _BY_MODULE = {
     "trellis.random": "random",
     "trellis.linalg": "linalg",
     "trellis.fft": "fft",
+    "trellis.special": "special",
     "trellis.gradients": "gradients",
     "trellis.compilation": "compilation",
     "trellis.interchange": "backends",

@@ -23,6 +23,7 @@ ROOMS = (
     "export",
     "distributed",
     "array_api",
+    "special",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {

@@ -1,0 +1,297 @@
+"""trellis.special: values and derivatives against stored numbers of mpmath, SciPy's corner cases.
+
+The tests go over all functions at once: on most backends a call costs more than its numbers.
+"""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.special
+
+import trellis
+from trellis import special
+
+HERE = Path(__file__).parent
+REFERENCES = json.loads((HERE / "references.json").read_text())
+BOUNDS = tomllib.loads((HERE.parents[1] / "tools" / "special" / "bounds.toml").read_text())
+KINDS = ("float64", "float32")
+INF, NAN = np.inf, np.nan
+
+
+@pytest.fixture(autouse=True)
+def wide(x64):
+    with x64():
+        yield
+
+
+# Rows such as "beta, above 0.001" are about some of the results of another one.
+WHOLE = [row for row in REFERENCES if "," not in row]
+
+
+def name_of(row):
+    return re.match(r"\w+", row)[0]
+
+
+def function(row):
+    """The function of a row, with the order that the row is about: `polygamma(2)`."""
+    orders = REFERENCES[row]["orders"]
+    fn = getattr(special, name_of(row))
+    return (lambda *xs: fn(*orders, *xs)) if orders else fn
+
+
+def arguments(xp, columns, kind="float64"):
+    """Arrays of one length, so that the operations are compiled once for all functions."""
+    return [xp.from_numpy(np.resize(c, 64).astype(kind)) for c in columns]
+
+
+def stored(row):
+    rows = np.array(REFERENCES[row]["rows"])
+    return list(rows[:, :-3].T.copy()), *rows[:, -3:].T
+
+
+def allowed(row, kind):
+    return BOUNDS.get(row, BOUNDS["usual"])[kind]
+
+
+def errors(row, got, kind):
+    """In units of the last place."""
+    grid, exact, rest, size = stored(row)
+    unit = np.spacing(np.maximum(np.abs(exact), size).astype(kind)).astype(np.float64)
+    return np.abs((got[: len(exact)].astype(np.float64) - exact) - rest) / unit
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values(backend, xp, kind):
+    wrong = {}
+    for row in REFERENCES:
+        grid, *_ = stored(row)
+        got = trellis.to_numpy(function(row)(*arguments(xp, grid, kind)))
+        assert got.dtype == kind
+        error = errors(row, got, kind)
+        if not np.all(error <= allowed(row, kind)):
+            worst = int(np.argmax(np.where(np.isnan(error), INF, error)))
+            wrong[row] = error[worst], allowed(row, kind), [g[worst] for g in grid]
+    assert wrong == {}
+
+
+# Corner cases -------------------------------------------------------------------------------------
+
+CORNERS = np.array([-INF, -2.5, -2, -1, -0.5, -0.0, 0, 0.5, 1, 2, 30, INF, NAN])
+
+
+def log1mexp(x):
+    with np.errstate(all="ignore"):
+        return np.where(x < 0, NAN, np.where(x > 1, np.log1p(-np.exp(-x)), np.log(-np.expm1(-x))))
+
+
+def softplus_inverse(y):
+    with np.errstate(all="ignore"):
+        return np.where(y < 0, NAN, y + log1mexp(y))
+
+
+# SciPy has no such functions.
+FORMULAS = {"log1mexp": log1mexp, "softplus_inverse": softplus_inverse}
+
+
+def at(*points):
+    return lambda *xs: any([all(np.equal(p, x) for p, x in zip(point, xs)) for point in points])
+
+
+def is_negative_beta(a, b):
+    return not min(a, b) >= 0 or np.isnan(a + b)
+
+
+# Where SciPy gives something else: the points, what is given here, and why.
+EXCEPTIONS = {
+    **{name: [(at((INF,), (-INF,)), 0, "the limit; nan in SciPy")] for name in ("j0", "j1")},
+    **{name: [(at((INF,)), 0, "the limit; nan in SciPy")] for name in ("y0", "y1")},
+    "i0": [(at((INF,), (-INF,)), INF, "the limit; nan in SciPy")],
+    "i1": [
+        (at((INF,)), INF, "the limit; nan in SciPy"),
+        (at((-INF,)), -INF, "the limit; nan in SciPy"),
+    ],
+    **{
+        f"polygamma({n})": [(at((-INF,)), NAN, "no limit between poles; SciPy takes it for one")]
+        for n in range(1, 6)
+    },
+    "zeta": [
+        (lambda x, q: np.isnan(x) or np.isnan(q), NAN, "SciPy looks for a pole first"),
+        (at((INF, 2), (INF, 30)), 0, "the limit; nan in SciPy"),
+        (
+            lambda x, q: x > 1 and q in (-2.5, -0.5),
+            NAN,
+            "none for q below 0; SciPy has whole orders",
+        ),
+    ],
+    "beta": [
+        (is_negative_beta, NAN, "none below 0; SciPy continues it, and has inf for nan there"),
+        (at((0, INF), (INF, 0)), NAN, "0 times infinity; inf in SciPy"),
+        (at((INF, INF)), 0, "the limit; nan in SciPy"),
+    ],
+    "betaln": [
+        (is_negative_beta, NAN, "none below 0; SciPy continues it, and has inf for nan there"),
+        (at((0, INF), (INF, 0)), NAN, "0 times infinity; inf in SciPy"),
+        (at((INF, INF)), -INF, "the limit; nan in SciPy"),
+    ],
+}
+
+
+def same(got, expected):
+    """Equal to 12 digits: the values between are the matter of another test."""
+    return (np.isnan(got) & np.isnan(expected)) | np.isclose(got, expected, rtol=1e-12, atol=0)
+
+
+def test_corner_cases_are_those_of_scipy(backend, xp):
+    different, unused = [], []
+    for row in WHOLE:
+        name, orders = name_of(row), REFERENCES[row]["orders"]
+        count = len(stored(row)[0])
+        points = np.stack(np.meshgrid(*[CORNERS] * count), axis=-1).reshape(-1, count)
+        columns = [np.resize(c, len(CORNERS) ** 2) for c in points.T]
+        got = function(row)(*[xp.from_numpy(c) for c in columns])
+        got = trellis.to_numpy(got)[: len(points)]
+        with np.errstate(all="ignore"):
+            theirs = FORMULAS.get(name) or getattr(scipy.special, name)
+            expected = np.array(theirs(*orders, *points.T))
+        for rule, value, why in EXCEPTIONS.get(row, []):
+            places = [i for i, point in enumerate(points) if rule(*point)]
+            if np.all(same(expected[places], value)):
+                unused.append((row, why))
+            expected[places] = value
+        for i in np.flatnonzero(~same(got, expected)):
+            different.append((row, points[i].tolist(), float(got[i]), float(expected[i])))
+    assert different == []
+    assert unused == []  # no exception without need
+
+
+# Derivatives --------------------------------------------------------------------------------------
+
+# The error of a derivative over its size. Those of incomplete gamma functions by their order are
+# sums of a hundred terms, and second ones are of such sums.
+SLOPES = {"gammainc": 1e-9, "gammaincc": 1e-9}
+
+
+def slopes_of(fn, i):
+    """The derivatives of first and second order by the argument `i`, of arrays."""
+
+    def first(*xs):
+        return trellis.grad(
+            lambda x: trellis.sum(fn(*xs[:i], x, *xs[i + 1 :])),
+        )(xs[i])
+
+    def second(*xs):
+        return trellis.grad(lambda x: trellis.sum(first(*xs[:i], x, *xs[i + 1 :])))(xs[i])
+
+    return first, second
+
+
+def derivatives(row):
+    """The arguments of the stored points, and the derivatives there: [order, argument, point]."""
+    count = len(stored(row)[0])
+    table = np.array(REFERENCES[row]["slopes"]).T
+    return list(table[:count]), table[count:].reshape(2, count, -1)
+
+
+def test_first_and_second_derivatives(backend, xp):
+    wrong = []
+    for row in WHOLE:
+        columns, expected = derivatives(row)
+        size = len(columns[0])
+        xs = [xp.from_numpy(np.resize(c, 6)) for c in columns]
+        for i in range(len(columns)):
+            for order, slope in enumerate(slopes_of(function(row), i)):
+                got = trellis.to_numpy(slope(*xs))[:size]
+                exact = expected[order, i]
+                # Relative to the largest of the points: derivatives have zeros of their own.
+                error = np.abs(got - exact) / np.maximum(np.abs(exact), 1e-3)
+                if not np.all(error <= SLOPES.get(row, 1e-12)):
+                    wrong.append((row, i, order + 1, error.tolist()))
+    assert wrong == []
+
+
+def test_no_derivative_by_a_whole_order(backend, xp):
+    x = xp.from_numpy(np.array([1.0, 2.0]))
+    for order in (x, 1.0, True, -1, 6):
+        with pytest.raises(trellis.errors.ArgumentError, match="order as an int from 0 to 5"):
+            special.polygamma(order, x)
+
+
+# Compilers ----------------------------------------------------------------------------------------
+
+
+# Their formula is that of another row; the error functions are those of trellis, tested there.
+SAME_PROGRAM = {
+    *("gammaincc", "polygamma(2)", "polygamma(3)", "polygamma(4)", "j0", "y0", "i0", "i0e"),
+    *("erf", "erfc", "erfinv"),
+}
+
+
+def test_one_compiled_program_of_all_functions(backend, xp, compiled):
+    rows = [row for row in WHOLE if row not in SAME_PROGRAM]
+    columns = {row: arguments(xp, stored(row)[0]) for row in rows}
+
+    def program(columns):
+        return {row: function(row)(*xs) for row, xs in columns.items()}
+
+    found = compiled(program)(columns)
+    # Compilers join multiplications and additions, and may order sums anew.
+    over = {row: np.max(errors(row, trellis.to_numpy(y), "float64")) for row, y in found.items()}
+    assert {row: e for row, e in over.items() if not e <= 2 * allowed(row, "float64")} == {}
+
+
+def test_compiled_gradients(backend, xp, compiled):
+    rows = ("gammaln", "ndtr", "kl_div", "erfcx", "j1", "expi", "xlogy")
+    columns = {row: [xp.from_numpy(np.resize(c, 6)) for c in derivatives(row)[0]] for row in rows}
+
+    def program(columns):
+        return sum([trellis.sum(function(row)(*columns[row])) for row in rows])
+
+    found = compiled(trellis.grad(program))(columns)
+    for row in rows:
+        exact = derivatives(row)[1][0]
+        for slope, expected in zip(found[row], exact, strict=True):
+            slope = trellis.to_numpy(slope)[: len(expected)]
+            np.testing.assert_allclose(slope, expected, rtol=1e-12, atol=1e-15, err_msg=row)
+
+
+def test_vmap(backend, xp):
+    for row in ("gammaln", "betaln", "xlogy"):
+        xs = arguments(xp, stored(row)[0])
+        each = trellis.to_numpy(trellis.vmap(function(row))(*xs))
+        assert np.all(errors(row, each, "float64") <= allowed(row, "float64")), row
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+def test_those_of_trellis_are_the_same_functions():
+    for name in ("erf", "erfc", "erfinv", "sinc"):
+        assert getattr(special, name) is getattr(trellis, name)
+
+
+def test_dtypes_numbers_and_pytrees(backend, xp):
+    half = xp.astype(xp.from_numpy(np.array([0.5, 2.5])), "float16")
+    assert xp.dtype_name(special.gammaln(half).dtype) == "float16"
+    whole = xp.from_numpy(np.array([1, 5]))
+    got = special.gammaln(whole)
+    assert xp.dtype_name(got.dtype) == str(trellis.default_dtype())
+    np.testing.assert_allclose(trellis.to_numpy(got), np.log([1.0, 24.0]), rtol=1e-6)
+    x = xp.from_numpy(np.array([[0.5], [2.0]]))
+    y = xp.from_numpy(np.array([1.0, 3.0, 5.0]))
+    assert tuple(special.beta(x, y).shape) == (2, 3)
+    expected = scipy.special.gammainc(2.0, [1.0, 3.0, 5.0])
+    np.testing.assert_allclose(trellis.to_numpy(special.gammainc(2.0, y)), expected, rtol=1e-14)
+    found = special.xlogy({"a": x}, {"a": x})
+    expected = [[0.5 * np.log(0.5)], [2 * np.log(2)]]
+    np.testing.assert_allclose(trellis.to_numpy(found["a"]), expected, rtol=1e-15)
+
+
+def test_mistakes(backend, xp):
+    with pytest.raises(trellis.errors.DtypeError, match="real numbers"):
+        special.gammaln(xp.from_numpy(np.array([1j])))
+    with pytest.raises(trellis.errors.DtypeError, match="real numbers"):
+        special.beta(xp.from_numpy(np.array([1.0])), True)
