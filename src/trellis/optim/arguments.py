@@ -58,10 +58,11 @@ def count(name: str, value: object, least: int = 1) -> int:
     """`value` as an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(f"{name} must be an integer, got {_shown(value)}.")
-    if not least <= value <= LARGEST:
-        most = f" and at most {LARGEST}" if value > LARGEST else ""
+    found = operator.index(value)
+    if not least <= found <= LARGEST:
+        most = f" and at most {LARGEST}" if found > LARGEST else ""
         raise ArgumentError(f"{name} must be at least {least}{most}, got {value!r}.")
-    return operator.index(value)
+    return found
 
 
 def flag(name: str, value: object) -> bool:
