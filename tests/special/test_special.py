@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 import scipy.special
 
 import trellis
@@ -145,6 +146,10 @@ def same(got, expected):
     return (np.isnan(got) & np.isnan(expected)) | np.isclose(got, expected, rtol=1e-12, atol=0)
 
 
+@pytest.mark.skipif(
+    tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17),
+    reason="before 1.17 SciPy gives other values at some corners, such as gamma(-inf)",
+)
 def test_corner_cases_are_those_of_scipy(backend, xp):
     different, unused = [], []
     for row in WHOLE:
