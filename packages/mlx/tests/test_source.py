@@ -16,6 +16,8 @@ from trellis.errors import NotSupportedError
 # Operations that no program can contain: MLX has no function for them, or none whose shape depends
 # on values.
 UNSPELLED = {
+    "linalg.eig",
+    "linalg.eigvals",
     *{"erfc", "nextafter", "grouped_matmul", "index_max", "index_min", "index_multiply"},
     *{"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"},
     *{"fft.hfft", "fft.ihfft", "linalg.det", "linalg.matrix_norm", "linalg.matrix_rank"},
