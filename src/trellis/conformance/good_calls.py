@@ -389,7 +389,7 @@ def of_optimizers() -> dict[str, Call]:
     schedules = [name for name in NEEDED if name.startswith("schedules.")]
     for name in [*dir(optim), *schedules]:
         fn = operator.attrgetter(name)(optim)
-        is_other = name in ("Transformation", "schedules", "adopt") or f"optim.{name}" in calls
+        is_other = name in ("Transformation", "schedules") or f"optim.{name}" in calls
         if callable(fn) and not is_other:
             calls[f"optim.{name}"] = Call(fn, (), NEEDED.get(name, {}), then=_applied)
     return calls

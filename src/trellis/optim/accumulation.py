@@ -8,7 +8,7 @@ from .._core.container import Container
 from .._core.dispatch import xp_of
 from .._core.typing import Nest, T
 from .arguments import count, explained
-from .engine import Leaves, Now, Rule, RuleChain, cast_like
+from .engine import Leaves, Now, Rule, cast_like, counter
 from .moments import Average, ema
 from .transformation import Transformation, checked_transformation, from_rules
 
@@ -63,7 +63,7 @@ class Accumulated:
     every: int
 
     def init(self, params: Nest) -> Container:
-        none_yet = RuleChain(()).init(params)["step"]
+        none_yet = counter(params)
         zeros = tree.map(lambda w: xp_of(w).zeros_like(w), params)
         return Container(count=none_yet, gradients=zeros, inner=self.inner.init(params))
 

@@ -1,7 +1,6 @@
 """Later relatives of Adam's direction: AMSGrad, RAdam, Adan, ADOPT."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -244,8 +243,8 @@ class AdoptDirection(Rule[Moments]):
     def apply(self, now: Now, g: Leaves, state: Moments) -> tuple[Leaves, Moments]:
         xp = now.xp
         # The first step only starts v: its bound is 0, and g over epsilon would overflow there.
-        least = self.each(now, g, lambda t: xp.where(t == 1, xp.ones_like(t), self.epsilon + 0 * t))
-        most = self.each(now, g, lambda t: xp.pow(t - 1, xp.zeros_like(t) + 0.25))
+        least = now.numbers(g, lambda t: xp.where(t == 1, xp.ones_like(t), self.epsilon + 0 * t))
+        most = now.numbers(g, lambda t: xp.pow(t - 1, xp.zeros_like(t) + 0.25))
         rows = zip(g, xp.foreach_sqrt(state.v), least, most, strict=True)
         normed = [
             xp.minimum(xp.maximum(x / xp.maximum(root, low), -high), high)
@@ -256,11 +255,6 @@ class AdoptDirection(Rule[Moments]):
         squares = xp.foreach_mul(xp.foreach_mul(g, g), new, reuse=True)
         v = xp.foreach_add(squares, state.v, alpha=self.beta2, reuse=True)
         return m, Moments(m, v)
-
-    def each(self, now: Now, g: Leaves, fn: Callable[[Any], Any]) -> Leaves:
-        """A number of the step for each leaf."""
-        found = now.number(g, fn)
-        return found if isinstance(found, list) else [found] * len(g)
 
 
 @explained

@@ -10,7 +10,7 @@ from .._core.errors import ArgumentTypeError
 from .._core.explain import explain
 from .._core.typing import Nest
 from .arguments import explained, non_negative
-from .engine import Leaves, NoSlots, Now, Rule
+from .engine import Leaves, NoSlots, Now, Rule, flat
 from .transformation import Transformation, checked_transformation, from_rules
 
 # A pytree of bools; a bool in place of a subtree applies to all of it.
@@ -108,7 +108,7 @@ class Masked:
     mask: Mask
 
     def init(self, params: Nest) -> Container:
-        own = _only(_flat(params), chosen_leaves(self.mask, params))
+        own = _only(flat(params), chosen_leaves(self.mask, params))
         return Container(inner=self.inner.init(own))
 
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
@@ -116,7 +116,7 @@ class Masked:
         chosen = chosen_leaves(self.mask, lead)
         columns, spec = tree.align((lead, grads))
         g = columns[1] if columns else [grads]
-        own_params = None if params is None else _only(_flat(params), chosen)
+        own_params = None if params is None else _only(flat(params), chosen)
         changed, new_state = self.inner.update(_only(g, chosen), state["inner"], own_params)
         remaining = list(changed)
         rows = zip(g, chosen, strict=True)
@@ -139,10 +139,6 @@ def chosen_leaves(mask: Mask, nest: object) -> list[bool]:
     chosen = True if mask is None else mask(nest) if callable(mask) else mask
     columns, spec = tree.align((nest, chosen))
     return [bool(chosen)] if spec is None else [bool(is_chosen) for is_chosen in columns[1]]
-
-
-def _flat(nest: object) -> Leaves:
-    return tree.leaves(nest) if tree.is_nest(nest) else [nest]
 
 
 def _only(leaves: Leaves, chosen: list[bool]) -> Leaves:

@@ -34,9 +34,7 @@ class Now(NamedTuple):
     def needed_params(self, who: str) -> Leaves:
         """The parameters as a list, or an error where `update` was called without them."""
         if self.nest is None:
-            raise ArgumentError(
-                f"{who}() needs the parameters: write update(grads, state, params)."
-            )
+            raise without_params(who)
         return self.params
 
     def number(self, leaves: Leaves, fn: Callable[[Any], Any]) -> Any:
@@ -51,11 +49,21 @@ class Now(NamedTuple):
             return self._number_in(first, fn)
         return [self._number_in(x.dtype, fn) for x in leaves]
 
+    def numbers(self, leaves: Leaves, fn: Callable[[Any], Any]) -> Leaves:
+        """The same with one value for each leaf, where an operation takes no list of leaves."""
+        found = self.number(leaves, fn)
+        return found if isinstance(found, list) else [found] * len(leaves)
+
     def _number_in(self, dtype: DTypeLike, fn: Callable[[Any], Any]) -> Any:
         cast = self.xp.foreach_cast
         value = fn(cast([self.step], "float32" if name_of(dtype) in HALF else dtype)[0])
         is_other = hasattr(value, "dtype") and value.dtype != dtype
         return cast([value], dtype)[0] if is_other else value
+
+
+def without_params(who: str) -> ArgumentError:
+    """The error of a transformation that was not given the parameters."""
+    return ArgumentError(f"{who}() needs the parameters: write update(grads, state, params).")
 
 
 class NoSlots(NamedTuple):
@@ -216,6 +224,16 @@ def slot_names(rules: tuple[Rule[Any], ...]) -> list[list[str]]:
     return names
 
 
+def flat(nest: object) -> Leaves:
+    """The leaves of a pytree; an array alone is its own leaf."""
+    return tree.leaves(nest) if tree.is_nest(nest) else [nest]
+
+
+def widened(xp: Backend, x: Any) -> Any:
+    """Half precision as float32, for sums, squares and matrices; other leaves as they are."""
+    return xp.astype(x, "float32") if name_of(x.dtype) in HALF else x
+
+
 def cast_like(xp: Backend, x: Array, like: Array) -> Any:
     """An array in the dtype of another."""
     return x if x.dtype == like.dtype else xp.astype(x, like.dtype)
@@ -227,6 +245,11 @@ def first_step(xp: Backend, leaves: Leaves) -> Any:
         return xp.zeros((), dtype="int32")
     # A sum of zeros is on the device of the leaves.
     return xp.sum(xp.zeros_like(leaves[0], dtype="int32"), dtype="int32")
+
+
+def counter(params: Nest) -> Any:
+    """The step counter of a pair of functions that keeps its own state; `params` are checked."""
+    return RuleChain(()).init(params)["step"]
 
 
 def closed(lists: Lists, kept: dict[str, Leaves]) -> Container:

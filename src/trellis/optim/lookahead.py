@@ -6,10 +6,9 @@ from typing import Any
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError
 from .._core.typing import Nest
 from .arguments import count, explained, positive
-from .engine import RuleChain
+from .engine import counter, without_params
 from .transformation import Transformation, checked_transformation
 
 
@@ -50,14 +49,12 @@ class Lookahead:
 
     def init(self, params: Nest) -> Container:
         slow = tree.map(lambda w: w * 1, params)  # the memory of the variables is the caller's
-        step = RuleChain(()).init(params)["step"]
+        step = counter(params)
         return Container(step=step, slow=slow, inner=self.inner.init(params))
 
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
         if params is None:
-            raise ArgumentError(
-                "lookahead() needs the parameters: write update(grads, state, params)."
-            )
+            raise without_params("lookahead")
         step = state["step"] + 1
         xp = xp_of(step)
         is_due = step % self.every == 0

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._core import tree
-from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.typing import Array, Backend, Nest
 from .arguments import count, explained, flag, fraction, non_negative, number, positive, rate
 from .decay import Choice, Mask, add_decayed_weights, checked_mask, masked
-from .engine import HALF, Leaves, Now, Rule
+from .engine import Leaves, Now, Rule, widened
 from .moments import Momentum, scale_by_adam
 from .optimizer import Optimizer
 from .scaling import Rate, scale_by_learning_rate
@@ -50,8 +49,7 @@ class MuonDirection(Rule[Momentum]):
                 "which has AdamW for the others."
             )
         rows, columns = shape[0], math.prod(shape[1:])
-        wide = xp.astype(x, "float32") if name_of(x.dtype) in HALF else x
-        found = self.orthogonal(xp, xp.reshape(wide, (rows, columns)))
+        found = self.orthogonal(xp, xp.reshape(widened(xp, x), (rows, columns)))
         by = 0.2 * max(rows, columns) ** 0.5 if self.match_adamw else max(1, rows / columns) ** 0.5
         return xp.astype(xp.reshape(found * by, shape), x.dtype)
 

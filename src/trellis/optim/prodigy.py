@@ -6,11 +6,9 @@ from typing import Any
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import xp_of
-from .._core.dtypes import name_of
-from .._core.errors import ArgumentError
 from .._core.typing import Array, Nest
 from .arguments import explained, flag, fraction, non_negative, positive, rate
-from .engine import HALF, RuleChain, cast_like
+from .engine import cast_like, counter, flat, widened, without_params
 from .moments import one_minus_power
 from .optimizer import Optimizer
 from .scaling import Rate
@@ -33,7 +31,7 @@ class ProdigyPair:
     safeguard_warmup: bool
 
     def init(self, params: Nest) -> Container:
-        step = RuleChain(()).init(params)["step"]
+        step = counter(params)
         wide = tree.map(_widened, params)
         zeros = tree.map(lambda w: xp_of(w).zeros_like(w), wide)
         zero = _total(wide) * 0
@@ -49,9 +47,7 @@ class ProdigyPair:
 
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
         if params is None:
-            raise ArgumentError(
-                "scale_by_prodigy() needs the parameters: write update(grads, state, params)."
-            )
+            raise without_params("scale_by_prodigy")
         step, d = state["step"] + 1, state["d"]
         xp = xp_of(step)
         t = xp.astype(step, d.dtype)
@@ -90,12 +86,12 @@ class ProdigyPair:
 
 
 def _widened(x: Any) -> Any:
-    return xp_of(x).astype(x, "float32") if name_of(x.dtype) in HALF else x
+    return widened(xp_of(x), x)
 
 
 def _total(nest: Any) -> Array:
     """The sum of all elements of all leaves, in the data type of the first."""
-    leaves = tree.leaves(nest) if tree.is_nest(nest) else [nest]
+    leaves = flat(nest)
     xp = xp_of(leaves[0])
     total = xp.sum(leaves[0])
     for leaf in leaves[1:]:

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .._core.dtypes import name_of
 from .._core.errors import ArgumentTypeError
 from .._core.typing import Array, Backend
 from .arguments import explained, flag, non_negative, number, rate
-from .engine import HALF, Kernel, Leaves, NoSlots, Now, Rule
+from .engine import Kernel, Leaves, NoSlots, Now, Rule, widened
 from .transformation import Transformation, from_rules
 
 # From the step (the first is 0) to a number; see `trellis.optim.schedules`.
@@ -237,8 +236,7 @@ def scale_by_param_rms(minimum: float = 1e-3) -> Transformation:
 
 def norms(xp: Backend, xs: Leaves) -> Leaves:
     """The 2-norm of every leaf; of half precision in float32, where squares do not overflow."""
-    wide = [xp.astype(x, "float32") if name_of(x.dtype) in HALF else x for x in xs]
-    result: Leaves = xp.foreach_norm(wide)
+    result: Leaves = xp.foreach_norm([widened(xp, x) for x in xs])
     return result
 
 

@@ -39,8 +39,7 @@ class ScheduleFreeStep(Rule[Averaging]):
     def apply(self, now: Now, g: Leaves, state: Averaging) -> tuple[Leaves, Averaging]:
         xp = now.xp
         ys = now.needed_params("schedule_free")
-        rates = now.number(g, lambda t: self.rate(now, t))
-        rates = rates if isinstance(rates, list) else [rates] * len(g)
+        rates = now.numbers(g, lambda t: self.rate(now, t))
         updates, zs, sums, largest = [], [], [], []
         rows = zip(g, ys, rates, state.z, state.weight_sum, state.largest_lr, strict=True)
         for g_i, y, lr, z, weight_sum, most in rows:

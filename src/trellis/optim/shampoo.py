@@ -12,7 +12,7 @@ from .._core.typing import Array, Backend, Nest
 from .arguments import count, explained, positive, zero_to_one
 from .decay import Mask, add_decayed_weights
 from .descent import with_momentum
-from .engine import HALF, RuleChain, cast_like
+from .engine import HALF, cast_like, counter, flat, widened
 from .optimizer import Optimizer
 from .scaling import Rate
 from .transformation import Transformation, chain, counted
@@ -28,9 +28,9 @@ class ShampooPair:
     largest: int
 
     def init(self, params: Nest) -> Container:
-        step = RuleChain(()).init(params)["step"]
+        step = counter(params)
         xp = xp_of(step)
-        leaves = _leaves(params)
+        leaves = flat(params)
         sums = [[_identity(xp, w, n, 0.0) for n in self.sizes(w)] for w in leaves]
         roots = [[_identity(xp, w, n, 1.0) for n in self.sizes(w)] for w in leaves]
         return Container(step=step, sums=sums, roots=roots)
@@ -38,7 +38,7 @@ class ShampooPair:
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
         step = state["step"] + 1
         xp = xp_of(step)
-        gs = _leaves(grads)
+        gs = flat(grads)
         sums = [self.summed(xp, g, own) for g, own in zip(gs, state["sums"], strict=True)]
 
         def computed(sums: Any) -> Any:
@@ -65,12 +65,12 @@ class ShampooPair:
 
     def unfolded(self, xp: Backend, g: Any, axis: int) -> Any:
         """The leaf as a matrix with a row for each index of an axis."""
-        return xp.reshape(xp.moveaxis(_wide(xp, g), axis, 0), (int(g.shape[axis]), -1))
+        return xp.reshape(xp.moveaxis(widened(xp, g), axis, 0), (int(g.shape[axis]), -1))
 
     def summed(self, xp: Backend, g: Any, sums: list[Any]) -> list[Any]:
         axes = self.axes(g)
         if not axes:  # a number, or a leaf with long axes only: its square, or the mean of them
-            squares = [xp.reshape(xp.mean(_wide(xp, g) * _wide(xp, g)), (1, 1))]
+            squares = [xp.reshape(xp.mean(widened(xp, g) * widened(xp, g)), (1, 1))]
         else:
             rows = [self.unfolded(xp, g, i) for i in axes]
             squares = [xp.matmul(x, xp.matrix_transpose(x)) for x in rows]
@@ -87,7 +87,7 @@ class ShampooPair:
 
     def conditioned(self, xp: Backend, g: Any, roots: list[Any]) -> Any:
         """The leaf times the matrix of each axis."""
-        result, axes = _wide(xp, g), self.axes(g)
+        result, axes = widened(xp, g), self.axes(g)
         if not axes:
             return cast_like(xp, result * xp.reshape(roots[0], ()), g)
         for i, root in zip(axes, roots, strict=True):
@@ -95,14 +95,6 @@ class ShampooPair:
             flat = xp.matmul(root, xp.reshape(moved, (int(g.shape[i]), -1)))
             result = xp.moveaxis(xp.reshape(flat, moved.shape), 0, i)
         return cast_like(xp, result, g)
-
-
-def _leaves(nest: Any) -> list[Any]:
-    return tree.leaves(nest) if tree.is_nest(nest) else [nest]
-
-
-def _wide(xp: Backend, x: Any) -> Any:
-    return xp.astype(x, "float32") if name_of(x.dtype) in HALF else x
 
 
 def _identity(xp: Backend, like: Any, n: int, value: float) -> Any:

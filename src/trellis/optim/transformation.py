@@ -8,7 +8,7 @@ from .._core.container import Container
 from .._core.errors import ArgumentTypeError
 from .._core.explain import explain
 from .._core.typing import Nest, T
-from .engine import Rule, RuleChain
+from .engine import Rule, RuleChain, counter
 
 
 class Transformation(NamedTuple):
@@ -111,7 +111,7 @@ class Counted:
         self.inner = inner
 
     def init(self, params: Nest) -> Container:
-        return Container(step=RuleChain(()).init(params)["step"], inner=self.inner.init(params))
+        return Container(step=counter(params), inner=self.inner.init(params))
 
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
         updates, inner = self.inner.update(grads, state["inner"], params)
