@@ -183,3 +183,11 @@ def _misfit(function: str, name: str, value: object, annotation: object) -> Trel
     if "an array" in words and isinstance(value, (list, tuple, int, float)):
         text += " Write trellis.asarray(...) around it first."
     return ArgumentError(text) if is_word else ArgumentTypeError(text)
+
+
+def length_of(data: Any) -> int | None:
+    """How many there are, if the object can say it."""
+    try:
+        return len(data)
+    except (TypeError, NotImplementedError):
+        return None

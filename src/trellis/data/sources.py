@@ -12,6 +12,7 @@ import numpy as np
 from .._array.interchange import to_numpy
 from .._core import tree
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.kinds import length_of
 
 
 class Arrays:
@@ -101,7 +102,7 @@ def as_source(data: Any) -> Source:
         )
     if _is_torch_stream(data):
         return Stream(lambda: data)
-    if hasattr(data, "__getitem__") and _length_of(data) is not None:
+    if hasattr(data, "__getitem__") and length_of(data) is not None:
         return data
     if hasattr(data, "__next__"):
         return Stream(_Once(data))
@@ -139,10 +140,3 @@ def _readable(data: Any) -> Iterable[Any]:
         found: Iterable[Any] = data.as_numpy_iterator()
         return found
     return data
-
-
-def _length_of(data: Any) -> int | None:
-    try:
-        return len(data)
-    except (TypeError, NotImplementedError):
-        return None

@@ -19,7 +19,7 @@ from .._core import tree
 from .._core.dispatch import backend_of, load
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
-from .._core.kinds import shown
+from .._core.kinds import length_of, shown
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array, Nest
 
@@ -258,7 +258,7 @@ def as_source(
             "that returns one, a torch DataLoader or a tf.data.Dataset; got "
             f"{type(data).__name__}."
         )
-    return IterableSource(lambda: data, _length_of(data))
+    return IterableSource(lambda: data, length_of(data))
 
 
 def _is_loader(data: object) -> "TypeGuard[Loader]":
@@ -285,13 +285,6 @@ def _framework_kind(data: object) -> str | None:
             if cls.__name__ == "Dataset":
                 return "torch dataset"
     return None
-
-
-def _length_of(data: Any) -> int | None:
-    try:
-        return len(data)
-    except (TypeError, NotImplementedError):
-        return None
 
 
 def as_batch(batch: object, loss: Callable[..., Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
