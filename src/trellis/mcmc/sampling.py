@@ -1,0 +1,205 @@
+"""`sample`: chains of draws from a density."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from .._array.control import scan
+from .._core import tree
+from .._core.dispatch import xp_of, xp_of_any
+from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.kinds import check_callable, shown
+from .._core.typing import Array, Nest
+from .._gradients.transforms import value_and_grad
+from .._random.distributions import uniform
+from .._random.keys import fold_in, split
+from . import _adaptation as adaptation
+from ._dynamics import Density, Point, begin
+from ._vector import as_vector
+from .samplers import NUTS, Sampler, Statistics
+
+_PIECES = 20  # of each loop, where a bar shows how far it is
+
+
+@dataclass(frozen=True, repr=False)
+class Chains:
+    """The draws of `sample`. All arrays have the chain as first axis, and the draw as second one.
+
+    >>> import numpy as np, trellis
+    >>> from trellis import mcmc
+    >>> chains = mcmc.sample(
+    ...     lambda x: -0.5 * trellis.sum(x * x), np.zeros(2), key=trellis.random.key(0),
+    ...     draws=20, tune=20, chains=2,
+    ... )
+    >>> chains.draws.shape, chains.divergences
+    ((2, 20, 2), 0)
+    """
+
+    draws: Any
+    """A pytree like `init`."""
+    log_density: Any
+    acceptance: Any
+    """The mean acceptance along each trajectory."""
+    steps: Any
+    """The leapfrog steps, each one gradient, of each trajectory."""
+    depth: Any
+    """How often each trajectory was doubled (0 for HMC)."""
+    is_diverging: Any
+    energy: Any
+    step_size: Any
+    """What each chain tuned, with the chain as only axis."""
+    covariance: Any
+    """What each chain learned of the parameters: their variances, or the covariance matrix."""
+
+    @property
+    def divergences(self) -> int:
+        """How many trajectories left the typical set: more than a few make the draws doubtful."""
+        return int(xp_of(self.is_diverging).sum(self.is_diverging))
+
+    def __repr__(self) -> str:
+        from .diagnostics import summary
+
+        return str(summary(self))
+
+    def _repr_html_(self) -> str:
+        from .diagnostics import summary
+
+        return summary(self)._repr_html_()
+
+
+def sample(
+    log_density: Callable[[Any], Any],
+    init: Nest,
+    *,
+    key: Array,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    sampler: Sampler | None = None,
+    spread: float = 1.0,
+    progress: bool = False,
+) -> Chains:
+    """Draw from the distribution with a given log density, which may lack a constant.
+
+    Each chain begins near `init`, tunes its steps and its metric in `tune` draws, which are
+    dropped, and then makes `draws` draws. On JAX, and inside `trellis.compile` on TensorFlow, a
+    chain is one compiled loop.
+
+    Args:
+        log_density: A function of a pytree like `init` that returns one number.
+        init: Arrays of float64 (better) or float32; their backend runs the chains.
+        key: A random key. Chain i of a key is the same for any number of chains above i.
+        draws: Draws that each chain keeps.
+        tune: Draws before these.
+        chains: How many chains, one after the other.
+        sampler: `NUTS()` by default, or `HMC()`.
+        spread: Each chain begins at `init` plus uniform numbers from -spread to spread.
+        progress: Show a bar, with a step for each twentieth of a chain.
+
+    >>> import numpy as np, trellis
+    >>> from trellis import mcmc
+    >>> def log_density(p):
+    ...     return -0.5 * ((p["x"] - 3.0) / 2.0) ** 2
+    >>> chains = mcmc.sample(
+    ...     log_density, {"x": np.array(0.0)}, key=trellis.random.key(0), draws=200, tune=200
+    ... )
+    >>> chains.draws["x"].shape
+    (4, 200)
+    """
+    check_callable("sample", log_density)
+    for name, count, least in (("draws", draws, 1), ("tune", tune, 0), ("chains", chains, 1)):
+        if not isinstance(count, int) or isinstance(count, bool) or count < least:
+            raise ArgumentError(f"{name} is an integer of at least {least}, got {count!r}.")
+    sampler = NUTS() if sampler is None else sampler
+    if not hasattr(sampler, "transition"):
+        raise ArgumentTypeError(f"sampler is NUTS() or HMC(), got {shown(sampler)}.")
+    vector, back = as_vector(init)
+    density = value_and_grad(lambda position: _number(log_density(back(position))))
+    pieces = _PIECES if progress else 1
+    with tqdm(total=2 * pieces * chains, disable=not progress) as bar:
+        found = [
+            tree.leaves(
+                _chain(
+                    density, fold_in(key, i), vector, draws, tune, sampler, spread, pieces, bar.update
+                )
+            )
+            for i in range(chains)
+        ]
+    xp = xp_of(vector)
+    positions, *others = [xp.stack(list(column), axis=0) for column in zip(*found, strict=True)]
+    return Chains(back(positions), *others)
+
+
+def _number(value: Any) -> Any:
+    if len(getattr(value, "shape", (1,))) > 0:
+        raise ShapeError(f"sample() expects log_density to return one number, got {shown(value)}.")
+    return value
+
+
+def _chain(
+    density: Density,
+    key: Any,
+    vector: Any,
+    draws: int,
+    tune: int,
+    sampler: Sampler,
+    spread: float,
+    pieces: int,
+    tell: Callable[[], object],
+) -> tuple[Any, ...]:
+    """The draws of one chain, their statistics, and what it learned before."""
+    xp = xp_of(vector)
+    keys = split(key, 4)
+    kind = xp.dtype_name(vector.dtype)
+    jitter = uniform(keys[0], tuple(vector.shape), kind, minval=-spread, maxval=spread)
+    point = begin(density, vector + jitter)
+    metric = adaptation.unit_metric(vector, sampler.is_dense)
+    step = adaptation.reasonable(
+        density, keys[1], metric, xp.ones_like(point.log_density), point, sampler.target
+    )
+    moments = adaptation.no_moments(vector, sampler.is_dense)
+    learned = adaptation.Learned(adaptation.steps_from(step), moments, metric)
+
+    def tuned(state: tuple[Point, adaptation.Learned], x: Any) -> tuple[Any, Any]:
+        (point, learned), (key, counts, ends) = state, x
+        keys = split(key, 2)
+        step = xp.exp(learned.steps.log_step)
+        point, seen = sampler.transition(density, keys[0], learned.metric, step, point)
+        learned = adaptation.learn(
+            density, keys[1], learned, point, seen.acceptance, sampler.target, counts, ends
+        )
+        return (point, learned), step
+
+    def drawn(point: Point, key: Any) -> tuple[Point, tuple[Any, Any, Statistics]]:
+        point, seen = sampler.transition(density, key, metric, step, point)
+        return point, (point.position, point.log_density, seen)
+
+    if tune > 0:
+        flags = [
+            xp.asarray(x, device=xp.device(vector)) for x in adaptation.windows(tune)
+        ]
+        xs = (split(keys[2], tune), *flags)
+        (point, learned), _ = _scan_in(pieces, tuned, (point, learned), xs, tell)
+        metric, step = learned.metric, xp.exp(learned.steps.log_mean)
+    _, found = _scan_in(pieces, drawn, point, split(keys[3], draws), tell)
+    return (*found, step, metric.covariance)
+
+
+def _scan_in(
+    pieces: int, fn: Callable[..., Any], state: Any, xs: Any, tell: Callable[[], object]
+) -> tuple[Any, Any]:
+    """`scan` in pieces, with a word after each."""
+    length = len(tree.leaves(xs)[0])
+    size = -(-length // pieces)
+    found = []
+    for start in range(0, length, size):
+        part = tree.map(lambda x, start=start: x[start : start + size], xs)
+        state, ys = scan(fn, state, part)
+        found.append(ys)
+        tell()
+    if len(found) == 1:
+        return state, found[0]
+    xp = xp_of_any(*tree.leaves(found))
+    return state, tree.map(lambda *ys: xp.concat(list(ys), axis=0), *found)
