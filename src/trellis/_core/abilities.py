@@ -13,6 +13,9 @@ class Abilities:
     has_compiler: bool = False
     """`compile_function` compiles; otherwise it returns the function unchanged."""
 
+    compiles_loops: bool = False
+    """Compiled code keeps loops whose length depends on data, with gradients inside of them."""
+
     has_fast_half: bool = False
     """16-bit arithmetic is fast enough for mixed precision to make sense."""
 

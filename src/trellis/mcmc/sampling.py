@@ -6,6 +6,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from .._array.compilation import compile as compile_function
 from .._array.control import scan
 from .._core import tree
 from .._core.dispatch import xp_of, xp_of_any
@@ -117,19 +118,29 @@ def sample(
         raise ArgumentTypeError(f"sampler is NUTS() or HMC(), got {shown(sampler)}.")
     vector, back = as_vector(init)
     density = value_and_grad(lambda position: _number(log_density(back(position))))
-    pieces = _PIECES if progress else 1
-    with tqdm(total=2 * pieces * chains, disable=not progress) as bar:
-        found = [
-            tree.leaves(
-                _chain(
-                    density, fold_in(key, i), vector, draws, tune, sampler, spread, pieces, bar.update
-                )
-            )
-            for i in range(chains)
-        ]
     xp = xp_of(vector)
+    is_compiled = xp.ABILITIES.compiles_loops
+    pieces = _PIECES if progress and not is_compiled else 1
+    found = []
+    with tqdm(total=pieces * chains, disable=not progress) as bar:
+
+        def run(key: Any, vector: Any) -> list[Any]:
+            tell = _nothing if is_compiled else bar.update
+            chain = _chain(density, key, vector, draws, tune, sampler, spread, pieces, tell)
+            return tree.leaves(chain)
+
+        if is_compiled:
+            run = compile_function(run)
+        for i in range(chains):
+            found.append(run(fold_in(key, i), vector))
+            if is_compiled:
+                bar.update()
     positions, *others = [xp.stack(list(column), axis=0) for column in zip(*found, strict=True)]
     return Chains(back(positions), *others)
+
+
+def _nothing() -> None:
+    """A compiled chain cannot tell how far it is."""
 
 
 def _number(value: Any) -> Any:
@@ -181,9 +192,9 @@ def _chain(
             xp.asarray(x, device=xp.device(vector)) for x in adaptation.windows(tune)
         ]
         xs = (split(keys[2], tune), *flags)
-        (point, learned), _ = _scan_in(pieces, tuned, (point, learned), xs, tell)
+        (point, learned), _ = _scan_in(pieces // 2, tuned, (point, learned), xs, tell)
         metric, step = learned.metric, xp.exp(learned.steps.log_mean)
-    _, found = _scan_in(pieces, drawn, point, split(keys[3], draws), tell)
+    _, found = _scan_in(pieces - pieces // 2, drawn, point, split(keys[3], draws), tell)
     return (*found, step, metric.covariance)
 
 
@@ -191,8 +202,8 @@ def _scan_in(
     pieces: int, fn: Callable[..., Any], state: Any, xs: Any, tell: Callable[[], object]
 ) -> tuple[Any, Any]:
     """`scan` in pieces, with a word after each."""
-    length = len(tree.leaves(xs)[0])
-    size = -(-length // pieces)
+    length = tree.leaves(xs)[0].shape[0]
+    size = -(-length // max(pieces, 1))
     found = []
     for start in range(0, length, size):
         part = tree.map(lambda x, start=start: x[start : start + size], xs)
