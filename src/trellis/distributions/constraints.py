@@ -169,8 +169,10 @@ class _PositiveDefinite(Constraint):
         apart = xp.max(xp.max(xp.abs(x - xp.matrix_transpose(x)), axis=-1), axis=-1)
         is_finite = xp.all(xp.all(xp.isfinite(x), axis=-1), axis=-1)
         safe = xp.where(is_finite[..., None, None], x, xp.eye(x.shape[-1], dtype=x.dtype))
-        return is_finite & (apart <= _TOLERANCE * size) & (
-            xp.min(xp.linalg.eigvalsh(safe), axis=-1) > 0
+        return (
+            is_finite
+            & (apart <= _TOLERANCE * size)
+            & (xp.min(xp.linalg.eigvalsh(safe), axis=-1) > 0)
         )
 
 

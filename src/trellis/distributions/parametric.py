@@ -50,6 +50,15 @@ class Parametric(Distribution):
             setattr(self, name, value)
         self.batch_shape  # raises here for parameters that do not fit each other  # noqa: B018
 
+    def _set_one(self, first: str, second: str, **given: Any) -> None:
+        """As `_set`, with exactly one of two parameters."""
+        if (given[first] is None) == (given[second] is None):
+            both = "neither" if given[first] is None else "both"
+            raise ArgumentError(
+                f"{type(self).__name__} needs either {first} or {second}, got {both}."
+            )
+        self._set(**given)
+
     def _values(self) -> list[Any]:
         return [getattr(self, name) for name in self.parameters]
 
@@ -83,9 +92,9 @@ class Parametric(Distribution):
     def support(self) -> Constraint:
         """The set of the values that can be drawn."""
         low, high = self._bounds(*self._values())
-        if low is None and high is None and not self.is_discrete:
+        if low is None and high is None and not self._is_discrete:
             return constraints.real
-        return interval(low, high, self._is_open, self.is_discrete)
+        return interval(low, high, self._is_open, self._is_discrete)
 
     def _bounds(self, *parameters: Any) -> tuple[Any, Any]:
         """The ends of the support, numbers or parameters; None for infinity."""
@@ -107,7 +116,7 @@ class Parametric(Distribution):
         shape = broadcast_shapes(tuple(p.shape), self.batch_shape)
         wide = xp.broadcast_to(p, shape)
         return quantile(
-            xp, self._cdf, self._log_prob, wide, parameters, low, high, self.is_discrete
+            xp, self._cdf, self._log_prob, wide, parameters, low, high, self._is_discrete
         )
 
     def _draws(self, xp: Backend, key: Any, sizes: tuple[int, ...], kind: str,
@@ -140,9 +149,9 @@ class Parametric(Distribution):
 
     def _log_prob_inside(self, xp: Backend, x: Any, *values: Any) -> Any:
         low, high = self._bounds(*values)
-        if low is None and high is None and not self.is_discrete:
+        if low is None and high is None and not self._is_discrete:
             return self._log_prob(xp, x, *values)
-        is_inside = interval(low, high, self._is_open, self.is_discrete)._check(xp, x)
+        is_inside = interval(low, high, self._is_open, self._is_discrete)._check(xp, x)
         found = self._log_prob(xp, _moved_inside(xp, x, is_inside, low, high, self), *values)
         return xp.where(is_inside, found, xp.where(xp.isnan(x), NAN, -INF))
 
@@ -152,7 +161,7 @@ class Parametric(Distribution):
         return quietly(xp, self._cdf_inside, at, *values)
 
     def _cdf_inside(self, xp: Backend, x: Any, *values: Any) -> Any:
-        x = xp.floor(x) if self.is_discrete else x
+        x = xp.floor(x) if self._is_discrete else x
         low, high = self._bounds(*values)
         is_below = x < low if low is not None else x == -INF
         is_above = x >= high if high is not None else x == INF
@@ -216,7 +225,7 @@ def _moved_inside(xp: Backend, x: Any, is_inside: Any, low: Any, high: Any,
         inner = low + 1.0 + xp.zeros_like(x)
     elif low is None:
         inner = high - 1.0 + xp.zeros_like(x)
-    elif family.is_discrete:
+    elif family._is_discrete:
         inner = low + xp.zeros_like(x)
     else:
         inner = 0.5 * low + 0.5 * high + xp.zeros_like(x)
