@@ -11,7 +11,7 @@ from . import constraints
 from ._calling import Value
 from .extremes import power
 from .location_scale import EULER
-from .parametric import INF, NAN, Parametric
+from .parametric import INF, NAN, Parametric, named
 
 
 class Beta(Parametric):
@@ -22,7 +22,7 @@ class Beta(Parametric):
     0.75
     """
 
-    parameters = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    parameters = named(concentration1=constraints.positive, concentration0=constraints.positive)
     _has_rsample = True
 
     def __init__(self, concentration1: Value, concentration0: Value):
@@ -36,6 +36,9 @@ class Beta(Parametric):
 
     def _cdf(self, xp: Backend, x: Any, a: Any, b: Any) -> Any:
         return special.betainc(a, b, x)
+
+    def _icdf(self, xp: Backend, p: Any, a: Any, b: Any) -> Any:
+        return special.betaincinv(a, b, p)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, a: Any, b: Any) -> Any:
         return beta(key, a, b, sizes, kind)
@@ -68,10 +71,10 @@ class BetaProportion(Parametric):
     0.25
     """
 
-    parameters = {
-        "proportion": constraints.open_unit_interval,
-        "concentration": constraints.positive,
-    }
+    parameters = named(
+        proportion=constraints.open_unit_interval,
+        concentration=constraints.positive,
+    )
     _has_rsample = True
 
     def __init__(self, proportion: Value, concentration: Value):
@@ -85,6 +88,9 @@ class BetaProportion(Parametric):
 
     def _cdf(self, xp: Backend, x: Any, m: Any, c: Any) -> Any:
         return special.betainc(m * c, (1.0 - m) * c, x)
+
+    def _icdf(self, xp: Backend, p: Any, m: Any, c: Any) -> Any:
+        return special.betaincinv(m * c, (1.0 - m) * c, p)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, m: Any, c: Any) -> Any:
         return beta(key, m * c, (1.0 - m) * c, sizes, kind)
@@ -115,7 +121,7 @@ class Kumaraswamy(Parametric):
     0.5781
     """
 
-    parameters = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    parameters = named(concentration1=constraints.positive, concentration0=constraints.positive)
     _has_rsample = True
 
     def __init__(self, concentration1: Value, concentration0: Value):
@@ -167,11 +173,11 @@ class StudentT(Parametric):
     2.0
     """
 
-    parameters = {
-        "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    parameters = named(
+        df=constraints.positive,
+        loc=constraints.real,
+        scale=constraints.positive,
+    )
     _has_rsample = True
 
     def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0):
@@ -194,6 +200,15 @@ class StudentT(Parametric):
         far = xp.where(is_tail, square, df)
         tail = xp.where(is_tail, 0.5 * special.betainc(0.5 * df, half, df / (df + far)), middle)
         return xp.where(z < 0, tail, 1.0 - tail)
+
+    def _icdf(self, xp: Backend, p: Any, df: Any, loc: Any, scale: Any) -> Any:
+        # Of both tails together, as a share of the beta function and as its complement.
+        share = 2.0 * xp.where(p < 0.5, p, 1.0 - p)
+        half = xp.full_like(df, 0.5)
+        part = special.betaincinv(0.5 * df, half, share)
+        rest = special.betainccinv(half, 0.5 * df, share)
+        size = xp.sqrt(df * rest / part)
+        return loc + scale * xp.where(p < 0.5, -size, size)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, *values: Any) -> Any:
         df, loc, scale = values
@@ -226,7 +241,7 @@ class FisherSnedecor(Parametric):
     2.0
     """
 
-    parameters = {"df1": constraints.positive, "df2": constraints.positive}
+    parameters = named(df1=constraints.positive, df2=constraints.positive)
     _has_rsample = True
 
     def __init__(self, df1: Value, df2: Value):
@@ -245,6 +260,11 @@ class FisherSnedecor(Parametric):
         part = df1 * x
         return special.betainc(0.5 * df1, 0.5 * df2, part / (part + df2))
 
+    def _icdf(self, xp: Backend, p: Any, df1: Any, df2: Any) -> Any:
+        a, b = 0.5 * df1, 0.5 * df2
+        # The share of the first, and of the second.
+        return df2 / df1 * (special.betaincinv(a, b, p) / special.betainccinv(b, a, p))
+
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, df1: Any, df2: Any) -> Any:
         keys = split(key)
         above = gamma(keys[0, ...], 0.5 * df1, sizes, kind) / df1
@@ -255,8 +275,9 @@ class FisherSnedecor(Parametric):
 
     def _variance(self, xp: Backend, df1: Any, df2: Any) -> Any:
         b = xp.where(df2 > 4, df2, 5.0)
+        ends = xp.where(df2 > 2, INF, xp.full_like(df2, NAN))
         below = df1 * (b - 2.0) * (b - 2.0) * (b - 4.0)
-        return xp.where(df2 > 4, 2.0 * b * b * (df1 + b - 2.0) / below, NAN)
+        return xp.where(df2 > 4, 2.0 * b * b * (df1 + b - 2.0) / below, ends)
 
     def _mode(self, xp: Backend, df1: Any, df2: Any) -> Any:
         found = (df1 - 2.0) / df1 * (df2 / (df2 + 2.0))

@@ -12,7 +12,7 @@ from ._calling import Value
 from ._discrete import as_integers, one_hot
 from .constraints import Constraint
 from .location_scale import open_uniform
-from .parametric import INF, Parametric
+from .parametric import INF, Parametric, named
 
 VECTORS = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -163,7 +163,7 @@ class RelaxedOneHotCategorical(OfVectors):
     1.0
     """
 
-    parameters = {"temperature": constraints.positive, **VECTORS}
+    parameters = named(temperature=constraints.positive, **VECTORS)
     _has_rsample = True
 
     def __init__(
@@ -201,11 +201,11 @@ class RelaxedBernoulli(Parametric):
     0.0
     """
 
-    parameters = {
-        "temperature": constraints.positive,
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    parameters = named(
+        temperature=constraints.positive,
+        probs=constraints.unit_interval,
+        logits=constraints.real,
+    )
     _has_rsample = True
     _is_open = True
 

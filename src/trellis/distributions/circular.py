@@ -12,7 +12,7 @@ from .._random.keys import split
 from ..special import i0e, i1e
 from . import constraints
 from ._calling import Value
-from .parametric import Parametric
+from .parametric import Parametric, named
 from .searching import implicit, quantile
 
 # The integral of the density: from the middle as far as it is above 1e-17 of its height.
@@ -34,7 +34,7 @@ class VonMises(Parametric):
     0.3022
     """
 
-    parameters = {"loc": constraints.real, "concentration": constraints.positive}
+    parameters = named(loc=constraints.real, concentration=constraints.positive)
     _has_rsample = True
 
     def __init__(self, loc: Value, concentration: Value):

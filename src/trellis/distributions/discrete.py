@@ -11,7 +11,7 @@ from . import constraints
 from ._calling import Value
 from ._discrete import as_integers, log_shares, over_support, share_of
 from .counting import binomial
-from .parametric import Parametric
+from .parametric import Parametric, named
 
 _SHARES = {"probs": constraints.unit_interval, "logits": constraints.real}
 
@@ -74,7 +74,7 @@ class Binomial(Parametric):
     0.377
     """
 
-    parameters = {"total_count": constraints.nonnegative_integer, **_SHARES}
+    parameters = named(total_count=constraints.nonnegative_integer, **_SHARES)
     _is_discrete = True
 
     def __init__(
@@ -131,11 +131,11 @@ class BetaBinomial(Parametric):
     5.0
     """
 
-    parameters = {
-        "total_count": constraints.nonnegative_integer,
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    parameters = named(
+        total_count=constraints.nonnegative_integer,
+        concentration1=constraints.positive,
+        concentration0=constraints.positive,
+    )
     _is_discrete = True
 
     def __init__(self, total_count: Value, concentration1: Value, concentration0: Value):
@@ -244,7 +244,7 @@ class NegativeBinomial(Parametric):
     3.0
     """
 
-    parameters = {"total_count": constraints.positive, **_SHARES}
+    parameters = named(total_count=constraints.positive, **_SHARES)
     _is_discrete = True
 
     def __init__(
@@ -293,7 +293,7 @@ class GammaPoisson(Parametric):
     1.5
     """
 
-    parameters = {"concentration": constraints.positive, "rate": constraints.positive}
+    parameters = named(concentration=constraints.positive, rate=constraints.positive)
     _is_discrete = True
 
     def __init__(self, concentration: Value, rate: Value = 1.0):
@@ -332,7 +332,7 @@ class Poisson(Parametric):
     -2.0
     """
 
-    parameters = {"rate": constraints.nonnegative}
+    parameters = named(rate=constraints.nonnegative)
     _is_discrete = True
 
     def __init__(self, rate: Value):
@@ -368,7 +368,7 @@ class DiscreteUniform(Parametric):
     3.5
     """
 
-    parameters = {"low": constraints.integer, "high": constraints.integer}
+    parameters = named(low=constraints.integer, high=constraints.integer)
     _is_discrete = True
 
     def __init__(self, low: Value, high: Value):

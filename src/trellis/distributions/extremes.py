@@ -11,7 +11,7 @@ from ..special import log_ndtr, ndtr, xlogy
 from . import constraints
 from ._calling import Value
 from .location_scale import EULER
-from .parametric import INF, Parametric
+from .parametric import INF, Parametric, named
 
 
 class Weibull(Parametric):
@@ -22,7 +22,7 @@ class Weibull(Parametric):
     0.6321
     """
 
-    parameters = {"scale": constraints.positive, "concentration": constraints.positive}
+    parameters = named(scale=constraints.positive, concentration=constraints.positive)
     _has_rsample = True
 
     def __init__(self, scale: Value, concentration: Value):
@@ -74,7 +74,7 @@ class Pareto(Parametric):
     1.5
     """
 
-    parameters = {"scale": constraints.positive, "alpha": constraints.positive}
+    parameters = named(scale=constraints.positive, alpha=constraints.positive)
     _has_rsample = True
 
     def __init__(self, scale: Value, alpha: Value):
@@ -120,11 +120,11 @@ class GeneralizedPareto(Parametric):
     2.0
     """
 
-    parameters = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "concentration": constraints.real,
-    }
+    parameters = named(
+        loc=constraints.real,
+        scale=constraints.positive,
+        concentration=constraints.real,
+    )
     _has_rsample = True
 
     def __init__(self, loc: Value, scale: Value, concentration: Value):
@@ -190,7 +190,7 @@ class InverseGaussian(Parametric):
     2.0
     """
 
-    parameters = {"loc": constraints.positive, "concentration": constraints.positive}
+    parameters = named(loc=constraints.positive, concentration=constraints.positive)
     _is_open = True
 
     def __init__(self, loc: Value, concentration: Value):

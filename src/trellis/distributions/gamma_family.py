@@ -3,12 +3,13 @@
 from math import log
 from typing import Any
 
+from .. import special
 from .._core.typing import Backend
 from .._random.distributions import exponential, gamma
 from ..special import digamma, gammainc, gammaincc, gammaln, xlogy
 from . import constraints
 from ._calling import Value
-from .parametric import INF, Parametric
+from .parametric import INF, Parametric, named
 
 
 class Gamma(Parametric):
@@ -22,7 +23,7 @@ class Gamma(Parametric):
     1.5
     """
 
-    parameters = {"concentration": constraints.positive, "rate": constraints.positive}
+    parameters = named(concentration=constraints.positive, rate=constraints.positive)
     _has_rsample = True
 
     def __init__(self, concentration: Value, rate: Value = 1.0):
@@ -36,6 +37,9 @@ class Gamma(Parametric):
 
     def _cdf(self, xp: Backend, x: Any, a: Any, rate: Any) -> Any:
         return gammainc(a, rate * x)
+
+    def _icdf(self, xp: Backend, p: Any, a: Any, rate: Any) -> Any:
+        return special.gammaincinv(a, p) / rate
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, a: Any, rate: Any) -> Any:
         return gamma(key, a, sizes, kind) / rate
@@ -61,7 +65,7 @@ class Chi2(Parametric):
     6.0
     """
 
-    parameters = {"df": constraints.positive}
+    parameters = named(df=constraints.positive)
     _has_rsample = True
 
     def __init__(self, df: Value):
@@ -76,6 +80,9 @@ class Chi2(Parametric):
 
     def _cdf(self, xp: Backend, x: Any, df: Any) -> Any:
         return gammainc(0.5 * df, 0.5 * x)
+
+    def _icdf(self, xp: Backend, p: Any, df: Any) -> Any:
+        return 2.0 * special.gammaincinv(0.5 * df, p)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, df: Any) -> Any:
         return 2.0 * gamma(key, 0.5 * df, sizes, kind)
@@ -102,7 +109,7 @@ class InverseGamma(Parametric):
     2.0
     """
 
-    parameters = {"concentration": constraints.positive, "rate": constraints.positive}
+    parameters = named(concentration=constraints.positive, rate=constraints.positive)
     _has_rsample = True
     _is_open = True
 
@@ -117,6 +124,9 @@ class InverseGamma(Parametric):
 
     def _cdf(self, xp: Backend, x: Any, a: Any, rate: Any) -> Any:
         return xp.where(x > 0, gammaincc(a, rate / xp.where(x > 0, x, 1.0)), 0.0)
+
+    def _icdf(self, xp: Backend, p: Any, a: Any, rate: Any) -> Any:
+        return rate / special.gammainccinv(a, p)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, a: Any, rate: Any) -> Any:
         return rate / gamma(key, a, sizes, kind)
@@ -144,7 +154,7 @@ class Exponential(Parametric):
     0.25
     """
 
-    parameters = {"rate": constraints.positive}
+    parameters = named(rate=constraints.positive)
     _has_rsample = True
 
     def __init__(self, rate: Value = 1.0):

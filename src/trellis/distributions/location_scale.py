@@ -8,7 +8,7 @@ from .._random.distributions import uniform
 from ..special import expit, log_expit, logit
 from . import constraints
 from ._calling import Value
-from .parametric import INF, NAN, Parametric, check_order
+from .parametric import INF, NAN, Parametric, check_order, named
 
 EULER = 0.5772156649015329
 
@@ -24,7 +24,7 @@ def open_uniform(xp: Backend, key: Any, sizes: Any, kind: str) -> Any:
 class _LocationScale(Parametric):
     """Formulas for `loc` 0 and `scale` 1 are enough."""
 
-    parameters = {"loc": constraints.real, "scale": constraints.positive}
+    parameters = named(loc=constraints.real, scale=constraints.positive)
     _has_rsample = True
 
     def __init__(self, loc: Value = 0.0, scale: Value = 1.0):
@@ -175,7 +175,7 @@ class HalfCauchy(Parametric):
     1.0
     """
 
-    parameters = {"scale": constraints.positive}
+    parameters = named(scale=constraints.positive)
     _has_rsample = True
 
     def __init__(self, scale: Value = 1.0):
@@ -221,7 +221,7 @@ class Uniform(Parametric):
     2.0
     """
 
-    parameters = {"low": constraints.real, "high": constraints.real}
+    parameters = named(low=constraints.real, high=constraints.real)
     _has_rsample = True
 
     def __init__(self, low: Value = 0.0, high: Value = 1.0):

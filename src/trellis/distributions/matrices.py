@@ -13,7 +13,7 @@ from . import constraints
 from ._calling import Value
 from .constraints import Constraint
 from .multivariate import LOG_2PI, factor_of, log_diagonal, solve_lower
-from .parametric import NAN, Parametric
+from .parametric import NAN, Parametric, named
 
 
 def log_gamma_of_order(xp: Backend, x: Any, order: int) -> Any:
@@ -27,7 +27,7 @@ def log_gamma_of_order(xp: Backend, x: Any, order: int) -> Any:
 class _Correlations(Parametric):
     """Families of n x n matrices of correlations with one `concentration`."""
 
-    parameters = {"concentration": constraints.positive}
+    parameters = named(concentration=constraints.positive)
     _constants = ("dimension",)
     _has_rsample = True
     dimension: int
@@ -137,7 +137,7 @@ class Wishart(Parametric):
            [0., 3.]])
     """
 
-    parameters = {"df": constraints.positive, "scale_tril": constraints.lower_cholesky}
+    parameters = named(df=constraints.positive, scale_tril=constraints.lower_cholesky)
     _has_rsample = True
     scale_tril: Any
 
@@ -232,11 +232,11 @@ class MatrixNormal(Parametric):
     (2, 3)
     """
 
-    parameters = {
-        "loc": constraints.real_matrix,
-        "row_tril": constraints.lower_cholesky,
-        "column_tril": constraints.lower_cholesky,
-    }
+    parameters = named(
+        loc=constraints.real_matrix,
+        row_tril=constraints.lower_cholesky,
+        column_tril=constraints.lower_cholesky,
+    )
     _has_rsample = True
     loc: Any
 

@@ -18,7 +18,7 @@ from .compound import Wrapping, check_distribution
 from .constraints import Constraint
 from .discrete import NegativeBinomial, Poisson
 from .distribution import Distribution, rebuilt_with
-from .parametric import INF, _check
+from .parametric import INF, check_parameter
 from .searching import implicit, quantile
 
 
@@ -293,7 +293,7 @@ class ZeroInflated(Wrapping):
         if gate_logits is not None:
             self.gate_logits = as_value(name, "gate_logits", gate_logits, False)
         else:
-            _check(name, "gate", self.gate, constraints.unit_interval)
+            check_parameter(name, "gate", self.gate, constraints.unit_interval)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from ..special import ndtri
 from . import constraints
 from ._calling import Value
 from .location_scale import EULER, open_uniform
-from .parametric import INF, Parametric, check_order
+from .parametric import INF, Parametric, check_order, named
 
 
 class AsymmetricLaplace(Parametric):
@@ -23,11 +23,11 @@ class AsymmetricLaplace(Parametric):
     -1.5
     """
 
-    parameters = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "asymmetry": constraints.positive,
-    }
+    parameters = named(
+        loc=constraints.real,
+        scale=constraints.positive,
+        asymmetry=constraints.positive,
+    )
     _has_rsample = True
 
     def __init__(self, loc: Value, scale: Value, asymmetry: Value):
@@ -76,7 +76,7 @@ class Levy(Parametric):
     0.3173
     """
 
-    parameters = {"loc": constraints.real, "scale": constraints.positive}
+    parameters = named(loc=constraints.real, scale=constraints.positive)
     _has_rsample = True
     _is_open = True
 
@@ -123,7 +123,7 @@ class LogUniform(Parametric):
     10.0
     """
 
-    parameters = {"low": constraints.positive, "high": constraints.positive}
+    parameters = named(low=constraints.positive, high=constraints.positive)
     _has_rsample = True
 
     def __init__(self, low: Value, high: Value):
@@ -167,7 +167,7 @@ class Triangular(Parametric):
     2.0
     """
 
-    parameters = {"low": constraints.real, "high": constraints.real, "peak": constraints.real}
+    parameters = named(low=constraints.real, high=constraints.real, peak=constraints.real)
     _has_rsample = True
 
     def __init__(self, low: Value, high: Value, peak: Value):

@@ -4,6 +4,7 @@ from math import log, pi
 from typing import Any
 
 from .._core.dispatch import xp_of
+from .._core.errors import ArgumentError
 from .._core.typing import Array, Backend
 from .._random.distributions import gamma, normal
 from .._random.keys import split
@@ -12,29 +13,26 @@ from . import constraints
 from ._calling import Value
 from .categorical import OfVectors
 from .constraints import Constraint
-from .parametric import INF, NAN
+from .parametric import INF, NAN, check_parameter, named
 
 LOG_2PI = log(2 * pi)
 
 
 def factor_of(owner: Any, covariance: Any, precision: Any, factor: Any) -> Any:
     """The lower factor of the covariance, from the one of the three that is given."""
-    from .._core.errors import ArgumentError
-    from .parametric import _check
-
     given = {
         "covariance_matrix": covariance, "precision_matrix": precision, "scale_tril": factor,
     }  # fmt: skip
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
         raise ArgumentError(
             f"{type(owner).__name__} needs one of covariance_matrix, precision_matrix and "
-            f"scale_tril, got {' and '.join(named) or 'none'}."
+            f"scale_tril, got {' and '.join(names) or 'none'}."
         )
     if factor is not None:
         return factor
-    name, value = named[0], given[named[0]]
-    _check(type(owner).__name__, name, value, constraints.positive_definite)
+    name, value = names[0], given[names[0]]
+    check_parameter(type(owner).__name__, name, value, constraints.positive_definite)
     xp = xp_of(value)
     if covariance is not None:
         return xp.linalg.cholesky(value)
@@ -81,7 +79,7 @@ class MultivariateNormal(OfVectors):
     array([2., 1.])
     """
 
-    parameters = {"loc": constraints.real_vector, "scale_tril": constraints.lower_cholesky}
+    parameters = named(loc=constraints.real_vector, scale_tril=constraints.lower_cholesky)
     _has_rsample = True
     scale_tril: Any
 
@@ -146,11 +144,11 @@ class LowRankMultivariateNormal(OfVectors):
     array([2., 2.])
     """
 
-    parameters = {
-        "loc": constraints.real_vector,
-        "cov_factor": constraints.real_matrix,
-        "cov_diag": constraints.positive_vector,
-    }
+    parameters = named(
+        loc=constraints.real_vector,
+        cov_factor=constraints.real_matrix,
+        cov_diag=constraints.positive_vector,
+    )
     _has_rsample = True
 
     def __init__(self, loc: Array, cov_factor: Array, cov_diag: Array):
@@ -220,11 +218,11 @@ class MultivariateStudentT(OfVectors):
     array([2., 2.])
     """
 
-    parameters = {
-        "df": constraints.positive,
-        "loc": constraints.real_vector,
-        "scale_tril": constraints.lower_cholesky,
-    }
+    parameters = named(
+        df=constraints.positive,
+        loc=constraints.real_vector,
+        scale_tril=constraints.lower_cholesky,
+    )
     _has_rsample = True
 
     def __init__(self, df: Value, loc: Array, scale_tril: Array):

@@ -8,7 +8,7 @@ from .._random.distributions import normal
 from ..special import ndtr, ndtri
 from . import constraints
 from ._calling import Value
-from .parametric import Parametric
+from .parametric import Parametric, named
 
 HALF_LOG_2PI = 0.5 * log(2 * pi)
 
@@ -26,7 +26,7 @@ class Normal(Parametric):
     0.6915
     """
 
-    parameters = {"loc": constraints.real, "scale": constraints.positive}
+    parameters = named(loc=constraints.real, scale=constraints.positive)
     _has_rsample = True
 
     def __init__(self, loc: Value = 0.0, scale: Value = 1.0):
@@ -65,7 +65,7 @@ class LogNormal(Parametric):
     1.6487
     """
 
-    parameters = {"loc": constraints.real, "scale": constraints.positive}
+    parameters = named(loc=constraints.real, scale=constraints.positive)
     _has_rsample = True
     _is_open = True
 
@@ -110,7 +110,7 @@ class HalfNormal(Parametric):
     1.5958
     """
 
-    parameters = {"scale": constraints.positive}
+    parameters = named(scale=constraints.positive)
     _has_rsample = True
 
     def __init__(self, scale: Value = 1.0):

@@ -22,6 +22,11 @@ from .searching import quantile
 NAN, INF = float("nan"), float("inf")
 
 
+def named(**parameters: Constraint) -> Mapping[str, Constraint]:
+    """The parameters of a family, in their order, and where they lie."""
+    return parameters
+
+
 class Parametric(Distribution):
     """A family of distributions with parameters, each of which is a number or an array.
 
@@ -46,7 +51,7 @@ class Parametric(Distribution):
             value = given[name]
             if value is not None:
                 value = as_value(owner, name, value, constraint.is_discrete)
-                _check(owner, name, value, constraint)
+                check_parameter(owner, name, value, constraint)
             setattr(self, name, value)
         self.batch_shape  # raises here for parameters that do not fit each other  # noqa: B018
 
@@ -233,7 +238,7 @@ def _moved_inside(xp: Backend, x: Any, is_inside: Any, low: Any, high: Any,
     return xp.where(is_inside | xp.isnan(x), x, inner)
 
 
-def _check(owner: str, name: str, value: Any, constraint: Constraint) -> None:
+def check_parameter(owner: str, name: str, value: Any, constraint: Constraint) -> None:
     """Raise for a parameter whose values are known now and are not what they must be."""
     if not hasattr(value, "dtype"):
         if constraint.event_rank > 0:

@@ -13,7 +13,7 @@ from ._calling import Value
 from ._discrete import one_hot
 from .categorical import VECTORS, OfVectors, log_probs, probs_of
 from .constraints import Constraint
-from .parametric import INF, NAN
+from .parametric import INF, NAN, named
 
 
 class Dirichlet(OfVectors):
@@ -25,7 +25,7 @@ class Dirichlet(OfVectors):
     array([0.25, 0.75])
     """
 
-    parameters = {"concentration": constraints.positive_vector}
+    parameters = named(concentration=constraints.positive_vector)
     _has_rsample = True
 
     def __init__(self, concentration: Array):
@@ -111,7 +111,7 @@ class Multinomial(_Counts):
     array([2., 6.])
     """
 
-    parameters = {"total_count": constraints.nonnegative_integer, **VECTORS}
+    parameters = named(total_count=constraints.nonnegative_integer, **VECTORS)
 
     def __init__(
         self, total_count: Value, probs: Array | None = None, *, logits: Array | None = None
@@ -152,10 +152,10 @@ class DirichletMultinomial(_Counts):
     array([2., 6.])
     """
 
-    parameters = {
-        "concentration": constraints.positive_vector,
-        "total_count": constraints.nonnegative_integer,
-    }
+    parameters = named(
+        concentration=constraints.positive_vector,
+        total_count=constraints.nonnegative_integer,
+    )
 
     def __init__(self, concentration: Array, total_count: Value):
         self._set(concentration=concentration, total_count=total_count)

@@ -9,7 +9,7 @@ from . import constraints
 from ._calling import Value
 from .constraints import Constraint, interval
 from .normal import HALF_LOG_2PI, normal_log_density
-from .parametric import INF, NAN, Parametric, check_order
+from .parametric import INF, NAN, Parametric, check_order, named
 
 # Infinite bounds, in standard deviations: nothing is beyond, and no derivative is nan.
 _FAR = 1e4
@@ -23,12 +23,12 @@ class TruncatedNormal(Parametric):
     0.7979
     """
 
-    parameters = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "low": constraints.real,
-        "high": constraints.real,
-    }
+    parameters = named(
+        loc=constraints.real,
+        scale=constraints.positive,
+        low=constraints.real,
+        high=constraints.real,
+    )
     _has_rsample = True
 
     def __init__(self, loc: Value = 0.0, scale: Value = 1.0, low: Value = -INF, high: Value = INF):
