@@ -358,6 +358,7 @@ if TYPE_CHECKING:
     from . import data as data
     from . import export as export
     from . import distributed as distributed
+    from . import distributions as distributions
     from . import functional as functional
     from . import generation as generation
     from . import graph as graph

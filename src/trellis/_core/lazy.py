@@ -25,6 +25,7 @@ ROOMS = (
     "array_api",
     "special",
     "mcmc",
+    "distributions",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {

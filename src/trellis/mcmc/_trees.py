@@ -125,7 +125,16 @@ def _branch(
     count = xp.zeros_like(depth)
     size = xp.bitwise_left_shift(count + 1, depth)
     branch = _Branch(
-        start, start, zero - MOST_ENERGY, xp.zeros_like(start.momentum), zero, count, kept, kept, no, no
+        start,
+        start,
+        zero - MOST_ENERGY,
+        xp.zeros_like(start.momentum),
+        zero,
+        count,
+        kept,
+        kept,
+        no,
+        no,
     )
 
     def goes_on(branch: _Branch) -> Any:

@@ -24,7 +24,8 @@ def as_vector(parameters: object) -> tuple[Any, Callable[[Any], Any]]:
     kinds = sorted({xp.dtype_name(x.dtype) for x in arrays})
     if kinds not in (["float32"], ["float64"]):
         raise DtypeError(
-            f"sample() expects arrays of float64, or all of float32, in init, got {', '.join(kinds)}."
+            "sample() expects arrays of float64, or all of float32, in init, got "
+            f"{', '.join(kinds)}."
         )
     shapes = [tuple(x.shape) for x in arrays]
     sizes = [prod(shape) for shape in shapes]

@@ -188,7 +188,9 @@ def _ess(xp: Backend, x: Any) -> Any:
     size = 1 << (2 * length - 1).bit_length()
     spectrum = xp.fft.rfft(away, n=size, axis=1)
     power = xp.real(spectrum * xp.conj(spectrum))
-    covariances = xp.fft.irfft(xp.astype(power, spectrum.dtype), n=size, axis=1)[:, :length] / length
+    covariances = (
+        xp.fft.irfft(xp.astype(power, spectrum.dtype), n=size, axis=1)[:, :length] / length
+    )
     mean_of = xp.mean(covariances, axis=0)
     within = mean_of[0] * (length / (length - 1.0))
     total = within * ((length - 1.0) / length)

@@ -1,6 +1,6 @@
 """`sample`: chains of draws from a density."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,9 @@ from .._core.typing import Array, Nest
 from .._gradients.transforms import value_and_grad
 from .._random.distributions import uniform
 from .._random.keys import fold_in, split
+from ..distributions.constraints import Constraint
 from . import _adaptation as adaptation
+from ._constrained import bound, freed, maps_of, stretched
 from ._dynamics import Density, Point, begin
 from ._vector import as_vector
 from .samplers import NUTS, Sampler, Statistics
@@ -27,6 +29,8 @@ _PIECES = 20  # of each loop, where a bar shows how far it is
 @dataclass(frozen=True, repr=False)
 class Chains:
     """The draws of `sample`. All arrays have the chain as first axis, and the draw as second one.
+
+    Printed, it is the table of `summary`.
 
     >>> import numpy as np, trellis
     >>> from trellis import mcmc
@@ -75,6 +79,7 @@ def sample(
     init: Nest,
     *,
     key: Array,
+    constraints: Mapping[str, Constraint] | None = None,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -91,23 +96,27 @@ def sample(
     Args:
         log_density: A function of a pytree like `init` that returns one number.
         init: Arrays of float64 (better) or float32; their backend runs the chains.
+        constraints: Where leaves of `init` lie, by their key chains. The sampler then works on
+            numbers without bounds, and the density gets what that changes of volume.
         key: A random key. Chain i of a key is the same for any number of chains above i.
         draws: Draws that each chain keeps.
         tune: Draws before these.
         chains: How many chains, one after the other.
         sampler: `NUTS()` by default, or `HMC()`.
-        spread: Each chain begins at `init` plus uniform numbers from -spread to spread.
+        spread: Each chain begins at `init` plus uniform numbers from -spread to spread, in the
+            numbers without bounds.
         progress: Show a bar, with a step for each twentieth of a chain.
 
     >>> import numpy as np, trellis
     >>> from trellis import mcmc
     >>> def log_density(p):
-    ...     return -0.5 * ((p["x"] - 3.0) / 2.0) ** 2
+    ...     return 2.0 * trellis.log(p["rate"]) - p["rate"]  # Gamma(3, 1)
     >>> chains = mcmc.sample(
-    ...     log_density, {"x": np.array(0.0)}, key=trellis.random.key(0), draws=200, tune=200
+    ...     log_density, {"rate": np.array(1.0)}, key=trellis.random.key(0), draws=200, tune=200,
+    ...     constraints={"rate": trellis.distributions.constraints.positive},
     ... )
-    >>> chains.draws["x"].shape
-    (4, 200)
+    >>> chains.draws["rate"].shape, bool((chains.draws["rate"] > 0).all())
+    ((4, 200), True)
     """
     check_callable("sample", log_density)
     for name, count, least in (("draws", draws, 1), ("tune", tune, 0), ("chains", chains, 1)):
@@ -116,8 +125,14 @@ def sample(
     sampler = NUTS() if sampler is None else sampler
     if not hasattr(sampler, "transition"):
         raise ArgumentTypeError(f"sampler is NUTS() or HMC(), got {shown(sampler)}.")
-    vector, back = as_vector(init)
-    density = value_and_grad(lambda position: _number(log_density(back(position))))
+    maps = maps_of(init, constraints)
+    vector, back = as_vector(freed(maps, init))
+
+    def free_density(position: Any) -> Any:
+        numbers = back(position)
+        return _number(log_density(bound(maps, numbers))) + stretched(maps, numbers)
+
+    density = value_and_grad(free_density)
     xp = xp_of(vector)
     is_compiled = xp.ABILITIES.compiles_loops
     pieces = _PIECES if progress and not is_compiled else 1
@@ -136,7 +151,7 @@ def sample(
             if is_compiled:
                 bar.update()
     positions, *others = [xp.stack(list(column), axis=0) for column in zip(*found, strict=True)]
-    return Chains(back(positions), *others)
+    return Chains(bound(maps, back(positions)), *others)
 
 
 def _nothing() -> None:
@@ -188,9 +203,7 @@ def _chain(
         return point, (point.position, point.log_density, seen)
 
     if tune > 0:
-        flags = [
-            xp.asarray(x, device=xp.device(vector)) for x in adaptation.windows(tune)
-        ]
+        flags = [xp.asarray(x, device=xp.device(vector)) for x in adaptation.windows(tune)]
         xs = (split(keys[2], tune), *flags)
         (point, learned), _ = _scan_in(pieces // 2, tuned, (point, learned), xs, tell)
         metric, step = learned.metric, xp.exp(learned.steps.log_mean)

@@ -11,7 +11,8 @@ from .casting import needs_x64
 from .device import default_device
 
 ABILITIES = Abilities(
-    has_compiler=True, compiles_loops=True,
+    has_compiler=True,
+    compiles_loops=True,
     has_fast_half=True,
     is_always_64_bit=False,
     can_shard=True,

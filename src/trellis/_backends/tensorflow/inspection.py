@@ -9,7 +9,8 @@ from ..shared.inspection import Info
 from .device import default_device, full_name
 
 ABILITIES = Abilities(
-    has_compiler=True, compiles_loops=True,
+    has_compiler=True,
+    compiles_loops=True,
     has_fast_half=True,
     compiles_collectives=True,
     asks_for_arrays=True,
