@@ -125,6 +125,7 @@ def sample(
     sampler = NUTS() if sampler is None else sampler
     if not hasattr(sampler, "transition"):
         raise ArgumentTypeError(f"sampler is NUTS() or HMC(), got {shown(sampler)}.")
+    as_vector(init)  # raises if there is anything but floats
     maps = maps_of(init, constraints)
     vector, back = as_vector(freed(maps, init))
 
@@ -148,8 +149,7 @@ def sample(
             run = compile_function(run)
         for i in range(chains):
             found.append(run(fold_in(key, i), vector))
-            if is_compiled:
-                bar.update()
+            bar.update(pieces * (i + 1) - bar.n)
     positions, *others = [xp.stack(list(column), axis=0) for column in zip(*found, strict=True)]
     return Chains(bound(maps, back(positions)), *others)
 
