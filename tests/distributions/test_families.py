@@ -167,6 +167,7 @@ def test_divergences_are_those_of_torch(name):
 
 # Draws --------------------------------------------------------------------------------------------
 
+
 def drawn(row, count):
     """Sorted draws of both columns, from one turn around the middle for angles."""
     draws = np.array(made(row).sample(trellis.random.key(5), (count,)))
@@ -180,9 +181,7 @@ def drawn(row, count):
     return np.sort(draws, axis=0)
 
 
-@pytest.mark.parametrize(
-    "count", [5_000, pytest.param(100_000, marks=pytest.mark.long, id="long")]
-)
+@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.long, id="long")])
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_follow_the_cdf(name, count):
     """Kolmogorov and Smirnov's test, or the chi-squared one for counts, and two moments."""
