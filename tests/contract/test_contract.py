@@ -105,8 +105,12 @@ NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
     *["functional", "nn", "nn.init", "optim", "data", "special", "train", "distributed"],
+    *["distributions", "distributions.bijections", "distributions.constraints"],
 ]
-SUBMODULES = ("trellis.nn.init", "trellis.optim.schedules")
+SUBMODULES = (
+    *("trellis.nn.init", "trellis.optim.schedules"),
+    *("trellis.distributions.bijections", "trellis.distributions.constraints"),
+)
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)

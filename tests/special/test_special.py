@@ -79,6 +79,15 @@ def test_values(backend, xp, kind):
     assert wrong == {}
 
 
+def test_pieces_of_the_normal_distribution_meet(backend, xp):
+    """From 0.7 to the root of 1/2 neither piece held, and the results were off by 1e-3."""
+    x = np.linspace(-0.72, 0.72, 289)
+    for name in ("ndtr", "log_ndtr"):
+        found = trellis.to_numpy(getattr(special, name)(xp.from_numpy(x)))
+        # Two libraries with errors of a few ulp each.
+        np.testing.assert_allclose(found, getattr(scipy.special, name)(x), rtol=2e-15)
+
+
 # Corner cases -------------------------------------------------------------------------------------
 
 CORNERS = np.array([-INF, -2.5, -2, -1, -0.5, -0.0, 0, 0.5, 1, 2, 30, INF, NAN])

@@ -28,6 +28,9 @@ MODULES = (
     "trellis.random",
     "trellis",
     "trellis.special",
+    "trellis.distributions.bijections",
+    "trellis.distributions.constraints",
+    "trellis.distributions",
     "trellis.generation",
     "trellis.linalg",
     "trellis.fft",
@@ -59,6 +62,10 @@ GROUPS = {
     "special": (
         "Special functions",
         "Gamma, beta, error, Bessel and zeta functions and relatives.",
+    ),
+    "distributions": (
+        "Distributions",
+        "Draws, probabilities and moments, bijections and divergences.",
     ),
     "dtypes": ("Data types", "Their names, casting, promotion and the default float."),
     "backends": (
@@ -104,6 +111,9 @@ _BY_MODULE = {
     "trellis.linalg": "linalg",
     "trellis.fft": "fft",
     "trellis.special": "special",
+    "trellis.distributions.bijections": "distributions",
+    "trellis.distributions.constraints": "distributions",
+    "trellis.distributions": "distributions",
     "trellis.gradients": "gradients",
     "trellis.compilation": "compilation",
     "trellis.interchange": "backends",

@@ -197,8 +197,8 @@ class RelaxedBernoulli(Parametric):
     1 has the weight `probs`, or the log-odds `logits`.
 
     >>> from trellis.distributions import RelaxedBernoulli
-    >>> round(RelaxedBernoulli(1.0, 0.5).log_prob(0.3).item(), 4)
-    0.0
+    >>> round(RelaxedBernoulli(1.0, 0.5).cdf(0.3).item(), 4)
+    0.3
     """
 
     parameters = named(

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from .._core import tree
 from .._core.dispatch import xp_of
 from .._core.errors import NotSupportedError, ShapeError
-from .._core.shapes import broadcast_shapes
 from .._core.typing import Array, Shape
 from .._random.arguments import as_shape
 from ._calling import Value
@@ -157,7 +156,8 @@ class Distribution:
         """
         sizes = as_shape(batch_shape)
         own = self.batch_shape
-        if broadcast_shapes(own, sizes) != sizes:
+        ends = sizes[len(sizes) - len(own) :] if len(own) <= len(sizes) else ()
+        if len(own) > len(sizes) or not all([a in (1, b) for a, b in zip(own, ends)]):
             raise ShapeError(
                 f"A distribution of batch shape {own} cannot be expanded to {sizes}: sizes other "
                 "than 1 stay as they are, and new axes come first."

@@ -52,7 +52,7 @@ class _Correlations(Parametric):
         keys = split(key)
         offset = xp.asarray([0.0, *[float(i) for i in range(n - 1)]], dtype=eta.dtype)
         wide = xp.expand_dims(eta + 0.5 * (n - 2), axis=-1)
-        y = beta(keys[0, ...], offset + 0.5, wide - 0.5 * offset, (*sizes, n), kind)
+        y = beta(keys[0, ...], 0.5 * offset + 0.5, wide - 0.5 * offset, (*sizes, n), kind)
         below = xp.tril(normal(keys[1, ...], (*sizes, n, n), kind), k=-1)
         lengths = xp.sqrt(xp.sum(below * below, axis=-1, keepdims=True))
         first = lengths == 0

@@ -195,8 +195,8 @@ class Triangular(Parametric):
     def _icdf(self, xp: Backend, p: Any, low: Any, high: Any, peak: Any) -> Any:
         width = high - low
         is_left = p * width < peak - low
-        left = low + xp.sqrt(xp.where(is_left, p, 0.0) * width * (peak - low))
-        right = high - xp.sqrt(xp.where(is_left, 0.0, 1.0 - p) * width * (high - peak))
+        left = low + xp.sqrt(xp.where(is_left, p * width * (peak - low), 1.0))
+        right = high - xp.sqrt(xp.where(is_left, 1.0, (1.0 - p) * width * (high - peak)))
         return xp.where(is_left, left, right)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, *values: Any) -> Any:

@@ -108,10 +108,10 @@ def _density(x: Array) -> Any:
 
 
 def _ndtr(xp: Backend, x: Any) -> Any:
-    size = xp.abs(x)
-    tail = 0.5 * exp_of_half_square(xp, x) * erfcx_of_positive(xp, size * _ROOT_HALF)
+    size = xp.abs(x) * _ROOT_HALF
+    tail = 0.5 * exp_of_half_square(xp, x) * erfcx_of_positive(xp, size)
     middle = 0.5 + 0.5 * _erf_near(xp, x * _ROOT_HALF)
-    return xp.where(size < 0.7, middle, xp.where(x < 0.0, tail, 1.0 - tail))
+    return xp.where(size < _NEAR, middle, xp.where(x < 0.0, tail, 1.0 - tail))
 
 
 def log_ndtr(x: A, /) -> A:
