@@ -105,7 +105,7 @@ NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
     *["functional", "nn", "nn.init", "optim", "data", "special", "train", "distributed"],
-    *["distributions", "distributions.bijections", "distributions.constraints"],
+    *["distributions", "distributions.bijections", "distributions.constraints", "mcmc"],
 ]
 SUBMODULES = (
     *("trellis.nn.init", "trellis.optim.schedules"),

@@ -31,6 +31,7 @@ MODULES = (
     "trellis.distributions.bijections",
     "trellis.distributions.constraints",
     "trellis.distributions",
+    "trellis.mcmc",
     "trellis.generation",
     "trellis.linalg",
     "trellis.fft",
@@ -67,6 +68,7 @@ GROUPS = {
         "Distributions",
         "Draws, probabilities and moments, bijections and divergences.",
     ),
+    "mcmc": ("Sampling", "Markov chain Monte Carlo, and whether its chains agree."),
     "dtypes": ("Data types", "Their names, casting, promotion and the default float."),
     "backends": (
         "Backends and devices",
@@ -114,6 +116,7 @@ _BY_MODULE = {
     "trellis.distributions.bijections": "distributions",
     "trellis.distributions.constraints": "distributions",
     "trellis.distributions": "distributions",
+    "trellis.mcmc": "mcmc",
     "trellis.gradients": "gradients",
     "trellis.compilation": "compilation",
     "trellis.interchange": "backends",
