@@ -480,7 +480,8 @@ def test_a_large_document_is_packed_once(tmp_path, monkeypatch):
     path = "/p/mine/data/overview.json"
     packed = client.get(path, headers={"Accept-Encoding": "gzip"})
     plain = client.get(path, headers={"Accept-Encoding": "identity"})
-    assert (packed.headers["content-encoding"], packed.headers["vary"]) == ("gzip", "Accept-Encoding")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.headers["vary"] == "Accept-Encoding"
     assert "content-encoding" not in plain.headers
     assert packed.json() == plain.json()
     again = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]}

@@ -115,8 +115,7 @@ def overview(
         "plain": layout.plain,
         "groups": [[group.name, group.folded] for group in settings.groups],
         "modules": [
-            [module.id, module.name, _rows(settings, module.name, module.tests)]
-            for module in every
+            [module.id, module.name, _rows(settings, module.name, module.tests)] for module in every
         ],
         "runs": _runs(shown),
         "died": [*died_at(connection, [run.id for run in shown[:1]]).items()],

@@ -78,9 +78,11 @@ def make_app(
     def make(project: str) -> None:
         with store.reading() as connection:
             id = find_project(connection, project)
-            cache.get(
-                connection, id, "data/overview", lambda: _document(connection, id, project, "overview")
-            )
+
+            def overview() -> dict[str, bytes]:
+                return _document(connection, id, project, "overview")
+
+            cache.get(connection, id, "data/overview", overview)
             kept.get(connection, id)
 
     ready = Ready(make)
