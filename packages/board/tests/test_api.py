@@ -17,11 +17,13 @@ from starlette.testclient import TestClient
 import trellis_board.server as server_module
 from trellis_board.client import Client
 from trellis_board.commands import main
-from trellis_board.queries import find_project
+from trellis_board.queries import UnknownNameError, find_project
+from trellis_board.ready import Ready
 from trellis_board.recording import project_id
 from trellis_board.records import Result
 from trellis_board.server import make_app
 from trellis_board.settings import save
+from trellis_board.store import Store
 from trellis_board.tokens import create_token, list_tokens, revoke_token
 
 from .helpers import EVIL, count, free_port, latest_cells, make_part, outcomes
@@ -445,3 +447,43 @@ def test_the_front_page_of_an_organisation(store, client, tmp_path):
 
 def client_of_private(store):
     return TestClient(make_app(store, read_openly=False))
+
+
+def test_a_server_makes_what_takes_long_before_it_is_asked():
+    """What was posted in shards is made once, and what was asked for is not made again."""
+    made = []
+    done = threading.Event()
+
+    def make(project):
+        made.append(project)
+        if project == "last":
+            done.set()
+        raise UnknownNameError("nobody is there to be told")
+
+    ready = Ready(make, pause=0.05)
+    for _ in range(5):
+        ready.soon("shards")
+    assert made == [], "it waits for the other shards"
+    ready.soon("last")
+    assert done.wait(30)
+    assert made == ["shards", "last"]
+    done.clear()
+    ready.soon("last")
+    assert done.wait(30), "a thread that had come to its end begins anew"
+
+
+def test_a_large_document_is_packed_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module, "_LARGE", 10)
+    store = Store.open(tmp_path / "b.sqlite")
+    store.for_project("mine").record(make_part(tanh__numpy="success"))
+    client = TestClient(make_app(store, prepare=True))
+    path = "/p/mine/data/overview.json"
+    packed = client.get(path, headers={"Accept-Encoding": "gzip"})
+    plain = client.get(path, headers={"Accept-Encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.headers["vary"] == "Accept-Encoding"
+    assert "content-encoding" not in plain.headers
+    assert packed.json() == plain.json()
+    again = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]}
+    assert client.get(path, headers=again).status_code == 304
+    assert packed.headers["etag"] != plain.headers["etag"]

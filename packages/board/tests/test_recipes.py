@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -63,6 +64,8 @@ def checkout(tmp_path):
     command = tools / "trellis-board"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m trellis_board "$@"\n')
     command.chmod(0o755)
+    (tools / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (tools / "python").chmod(0o755)
     made = []
 
     def make():
@@ -209,9 +212,38 @@ def test_the_github_workflow(checkout):
     assert set(outcomes(after.folder / "h.sqlite").values()) == {"success"}
 
 
+def gitlab_pipeline(**given):
+    """The jobs of the component, as GitLab makes them of its inputs."""
+    header, jobs = (RECIPES / "gitlab-ci.yml").read_text().split("\n---\n")
+    inputs = yaml.safe_load(header)["spec"]["inputs"]
+    assert given.keys() <= inputs.keys(), "an input that the component does not have"
+    values = {name: given.get(name, each["default"]) for name, each in inputs.items()}
+    filled = re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda found: said(values[found[1]]), jobs)
+    assert "$[[" not in filled
+    return yaml.safe_load(filled)
+
+
+def said(value):
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def gitlab_script(job):
-    lines = yaml.safe_load((RECIPES / "gitlab-ci.yml").read_text())[job]["script"]
+    lines = gitlab_pipeline()[job]["script"]
     return "\n".join(line for line in lines if not line.startswith("pip install"))
+
+
+def test_each_input_of_the_component_is_told_about_and_used():
+    header, jobs = (RECIPES / "gitlab-ci.yml").read_text().split("\n---\n")
+    inputs = yaml.safe_load(header)["spec"]["inputs"]
+    assert all(each["description"] and "default" in each for each in inputs.values())
+    assert set(re.findall(r"inputs\.(\w+)", jobs)) == set(inputs)
+    wanted = gitlab_pipeline(backends=["numpy", "cupy"], pytest="tox run --", board_stage="report")
+    tests = wanted["board:test"]
+    assert tests["parallel"]["matrix"] == [{"BACKEND": ["numpy", "cupy"]}]
+    assert tests["script"][1].startswith("tox run -- --board ")
+    assert {wanted[job]["stage"] for job in ("board:changes", "pages")} == {"report"}
+    # A component is included beside other jobs: it may not say what all of them do.
+    assert set(wanted) == {"board:test", "board:changes", "pages"}
 
 
 def test_the_gitlab_pipeline(checkout):
@@ -225,10 +257,24 @@ def test_the_gitlab_pipeline(checkout):
     merge.run(
         gitlab_script("board:changes"),
         BOARD_PROJECT="project",
+        BOARD_SETTINGS="board.toml",
         CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main",
         CI_PIPELINE_ID="101",
     )
     assert "🟠 newly hollow: 1" in (merge.folder / "board-changes.md").read_text()
+
+    red = checkout()
+    leave_artifacts(red.folder, "102", "merge/8/feature", torch="failure")
+    job = red.start(
+        gitlab_script("board:changes"),
+        BOARD_PROJECT="project",
+        BOARD_SETTINGS="board.toml",
+        CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main",
+        CI_PIPELINE_ID="102",
+    )
+    job.communicate(timeout=300)
+    assert job.returncode == 1, "a new failure fails the merge request"
+    assert "1 regression" in (red.folder / "board-changes.md").read_text()
 
 
 def gitlab_pages(checkout):
@@ -246,6 +292,7 @@ def gitlab_pages(checkout):
         "CI_COMMIT_SHA": main.run("git rev-parse HEAD").strip(),
         "BOARD_PUSH_TOKEN": "secret",
         "BOARD_PROJECT": "project",
+        "BOARD_SETTINGS": "board.toml",
         "BOARD_KEEP": "365d",
     }
 
@@ -269,9 +316,6 @@ def test_a_job_that_died_is_part_of_the_board(checkout):
         PYTEST=f"{sys.executable} -m pytest -p trellis_board.plugin",
     )
     assert variables <= set(given)
-    python = clone.folder.with_name("tools") / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    python.chmod(0o755)
     died = clone.start(record, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **given)
     died.communicate(timeout=300)
     assert died.returncode == 3
@@ -393,7 +437,7 @@ def test_artifacts_are_unpacked_outside_of_the_checkout():
     assert 'gh run download "$RUN" --name comment --dir "$RUNNER_TEMP/comment"' in (
         (ACTION / "comment.sh").read_text()
     )
-    pages = yaml.safe_load((RECIPES / "gitlab-ci.yml").read_text())["pages"]
+    pages = gitlab_pipeline()["pages"]
     assert pages["variables"]["GIT_STRATEGY"] == "empty"
 
 
@@ -410,7 +454,7 @@ def test_actions_are_named_by_their_commits():
 def test_every_package_has_a_version_and_in_jobs_that_write_a_hash():
     from trellis_board import __version__
 
-    pipeline = yaml.safe_load((RECIPES / "gitlab-ci.yml").read_text())
+    pipeline = gitlab_pipeline()
     installs = {
         (name, line)
         for name, job in pipeline.items()
@@ -440,16 +484,13 @@ def test_the_action_runs_its_own_trellis_board(tmp_path, checkout):
     """Not one that the checkout has brought along."""
     clone = checkout()
     (clone.folder / "trellis_board.py").write_text("print('owned')")
-    python = clone.folder.with_name("tools") / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    python.chmod(0o755)
     told = clone.run(f"PYTHONPATH= '{ACTION}/bin/trellis-board' --version")
     assert told.strip() == __import__("trellis_board").__version__
 
 
 def test_only_the_default_branch_sees_a_token():
     """A pipeline of a merge request runs its code, in each of its jobs."""
-    pipeline = yaml.safe_load((RECIPES / "gitlab-ci.yml").read_text())
+    pipeline = gitlab_pipeline()
     with_token = {name for name, job in pipeline.items() if "TOKEN" in str(job)}
     assert with_token == {"pages"}
     assert pipeline["pages"]["rules"] == [

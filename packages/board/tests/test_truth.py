@@ -32,6 +32,7 @@ GREEN = {
     "test_unreached_sentinel",
     "test_unreached_end_of_a_function",
     "test_in_time",
+    "test_a_limit_that_a_task_enters",
     "test_awaited_in_time",
 }
 EXPECTED = {

@@ -107,10 +107,14 @@ class Access:
             raise HTTPException(403, f"this token may not read project {project}")
 
 
-def api_router(store: Store, access: Access) -> APIRouter:
-    """The routes below ``/api/v1``. Where reading is open, nothing asks a reader for a token."""
+def api_router(
+    store: Store, access: Access, kept: KeptRows, changed: Callable[[str], None]
+) -> APIRouter:
+    """The routes below ``/api/v1``. Where reading is open, nothing asks a reader for a token.
+
+    `changed` is called with the name of a project that has got a new part.
+    """
     router = APIRouter(prefix="/api/v1", responses=_BUSY)
-    kept = KeptRows()
     write_token = Depends(_TOKEN)
     read_token = Depends(_nobody if access.read_openly else _TOKEN)
     to_read = _UNKNOWN if access.read_openly else _UNKNOWN | _NOT_ALLOWED
@@ -175,6 +179,7 @@ def api_router(store: Store, access: Access) -> APIRouter:
             store.for_project(project).record(part.to_part())
         except ValueError as error:
             raise HTTPException(409, str(error)) from error
+        changed(project)
         return Recorded(run=part.run, shard=part.shard, cells=len(part.results))
 
     @router.get("/projects/{project}/runs", responses=to_read)

@@ -36,6 +36,11 @@ class Client:
                 f"`trellis-board token create --project {self.project}`"
             )
 
+    @property
+    def page(self) -> str:
+        """Where the project's board is seen."""
+        return f"{self.address.rstrip('/')}/p/{urllib.parse.quote(self.project, safe='')}/"
+
     def record(self, part: Part) -> None:
         """Post `part`; an answer other than success raises and says what the server said."""
         part = clean(part)

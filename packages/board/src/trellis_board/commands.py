@@ -358,6 +358,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         read_openly=arguments.read == "open",
         most_bytes=arguments.most_bytes,
         requests_per_minute=arguments.rate,
+        prepare=True,
     )
     uvicorn.run(
         app,

@@ -8,7 +8,7 @@ Small ones first, so that the page opens fast and the rest comes when it is aske
 - ``run-<run id>``: outcome and duration of every cell in one run, for comparisons;
 - ``health``: what becomes of the board over time: green shares, flaky cells, regressions.
 
-Cells are flat lists of numbers: 10,000 rows of 6 backends stay around one megabyte.
+Cells are a few long columns (see `packed`), or flat lists of numbers.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from . import schema
 from .branches import board_of, branches, default_branch
 from .layout import lay_out
 from .outcomes import OUTCOMES, SEVERITY
+from .packed import pack
 from .queries import (
     CellResult,
     RunInfo,
@@ -38,7 +39,7 @@ from .queries import (
     states_of_run,
 )
 from .questions import PRESETS
-from .rows import pasts
+from .rows import not_green, pasts
 from .settings import Settings, read_settings
 from .spans import spans
 from .texts import safe_link
@@ -98,7 +99,8 @@ def overview(
     usual = default_branch(connection, project)
     shown = runs(connection, project, of=board_of(connection, project, branch))
     cells = [cell for cell in states(connection, project, branch) if layout.shows(cell[1])]
-    past = pasts(connection, project, branch, {(t, b): outcome for t, b, outcome, *_ in cells})
+    past = pasts(connection, project, branch, not_green(cells))
+    every = modules(connection, project)
     return {
         "project": project_name,
         "title": settings.title,
@@ -113,24 +115,18 @@ def overview(
         "plain": layout.plain,
         "groups": [[group.name, group.folded] for group in settings.groups],
         "modules": [
-            [module.id, module.name, _rows(settings, module.name, module.tests)]
-            for module in modules(connection, project)
+            [module.id, module.name, _rows(settings, module.name, module.tests)] for module in every
         ],
         "runs": _runs(shown),
         "died": [*died_at(connection, [run.id for run in shown[:1]]).items()],
         "comparable": _runs(_comparable(connection, project)),
         "issues": [[issue.title, issue.link] for issue in settings.issues],
         "linked": _known_issues(connection, project, settings, branch),
-        # test, backend, outcome, run, milliseconds, time; and again for the next cell
-        "cells": [
-            value
-            for test, backend, outcome, run, duration, at in cells
-            for value in (
-                *(test, backend, SEVERITY[outcome], run),
-                None if duration is None else round(duration * 1000, 2),
-                round(at),
-            )
-        ],
+        "cells": pack(
+            cells,
+            (test for module in every for test in module.tests),
+            [*layout.columns, *([] if layout.plain is None else [layout.plain])],
+        ),
         # test, backend, red since, 1 if never green, 1 if flaky; and again for the next cell
         "pasts": [
             value

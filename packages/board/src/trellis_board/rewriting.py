@@ -28,7 +28,7 @@ from .callers import DATA, MARK
 __all__ = ["add_counts", "install", "is_helper", "is_possible"]
 
 # Goes up when something else is added to modules: older ones in caches are then not used.
-_FORM = 3
+_FORM = 4
 _FOLDERS = frozenset({"test", "tests", "testing", "_testing", "_tests", "test_utils", "testsuite"})
 _FILES = re.compile(r"(^|_)(test|tests|testing|testutils?|conftest|assertions?|asserts)(_|$)")
 
@@ -256,11 +256,11 @@ def _is_guard(statement: ast.stmt) -> bool:
         if is_filter and isinstance(first, ast.Constant) and first.value == "error":
             return True
     if isinstance(statement, (ast.With, ast.AsyncWith)) and any(
-        isinstance(item.context_expr, ast.Call)
-        and _last_name(item.context_expr.func) in ("fail_after", "fail_at")
-        for item in statement.items
+        _is_limit(item.context_expr) for item in statement.items
     ):
-        return True  # of anyio and trio: what takes too long fails
+        return True
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and _is_limit(statement.value):
+        return True  # for a task that enters it later
     if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
         return any(_waits_in_vain(part) for part in ast.walk(statement))
     if not isinstance(statement, _WITH_BLOCKS):
@@ -269,6 +269,11 @@ def _is_guard(statement: ast.stmt) -> bool:
     for part in [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
         blocks += [getattr(part, name, []) for name in ("body", "orelse", "finalbody")]
     return any(_fails(inner) for block in blocks for inner in block)
+
+
+def _is_limit(value: ast.expr | None) -> bool:
+    """`fail_after(3)` of anyio and trio: what takes longer fails."""
+    return isinstance(value, ast.Call) and _last_name(value.func) in ("fail_after", "fail_at")
 
 
 def _waits_in_vain(node: ast.AST) -> bool:

@@ -29,7 +29,7 @@ from .trouble import flaky_cells, recent_trouble
 
 __all__ = [
     *("Joint", "KeptRows", "Pasts", "board_rows", "column_labels", "joint_score"),
-    *("matching_rows", "pasts"),
+    *("matching_rows", "not_green", "pasts"),
 ]
 
 _RED = [outcome for outcome in OUTCOMES if is_red(outcome)]
@@ -119,7 +119,7 @@ def board_rows(connection: Connection, project: int, branch: str | None = None) 
     names = backend_names(connection, project)
     layout = lay_out(names, settings)
     found = states(connection, project, branch)
-    past = pasts(connection, project, branch, {(t, b): outcome for t, b, outcome, *_ in found})
+    past = pasts(connection, project, branch, not_green(found))
     of_test: dict[int, dict[int, tuple[str, int]]] = {}
     for test, backend, outcome, run, *_ in found:
         if layout.shows(backend):
@@ -196,13 +196,20 @@ def _never(
     return frozenset(names[b] for b in missing if not any((run, b) in ran for run in runs))
 
 
+def not_green(
+    cells: Iterable[tuple[int, int, str, int, float | None, float]],
+) -> dict[tuple[int, int], str]:
+    """The outcomes of the cells that are not green."""
+    return {(cell[0], cell[1]): cell[2] for cell in cells if cell[2] != "success"}
+
+
 def pasts(
     connection: Connection, project: int, branch: str | None, now: Mapping[tuple[int, int], str]
 ) -> Pasts:
     """Since when cells are red, which were never green, and which are flaky.
 
-    `now` has the outcome of every cell of the board. Only the history of cells that are not green
-    is looked at, so a green board costs nothing.
+    `now` has the outcome of every cell of the board that is not green (see `not_green`). Only their
+    history is looked at, so a green board costs nothing.
     """
     cell, result, run = schema.cell, schema.result, schema.run
     board = board_of(connection, project, branch)
@@ -240,6 +247,6 @@ def pasts(
         for row in connection.execute(red)
         if is_red(now.get((row[0], row[1]), "success"))
     }
-    never = {cell for cell, outcome in now.items() if outcome != "success"} - ever
+    never = now.keys() - ever
     flaky = flaky_cells(recent_trouble(connection, project, branch))
     return Pasts(since, never, {(each.test_id, each.backend_id) for each in flaky})

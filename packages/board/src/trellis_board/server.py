@@ -6,6 +6,7 @@ other server.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -32,8 +33,10 @@ from .front_page import front_page, project_lines
 from .limits import AnswerHead, BodyLimit, RateLimit, Refused, SafeHeaders
 from .migrations import version_of
 from .page_data import document
-from .queries import UnknownNameError, find_project
+from .queries import UnknownNameError, find_project, project_names
 from .questions import QuestionError
+from .ready import Ready
+from .rows import KeptRows
 from .static_page import page_files
 from .store import Store, StoreError
 
@@ -46,6 +49,7 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 _MOST_CACHED = 64
+_LARGE = 1_000_000
 _POSTED = re.compile(r"/api/v1/projects/([^/]+)/parts")
 
 
@@ -56,9 +60,10 @@ def make_app(
     most_bytes: int = 64_000_000,
     requests_per_minute: int = 600,
     patience: float = 10.0,
+    prepare: bool = False,
 ) -> FastAPI:
     """The application that serves `store`; a posted body may take its time for `patience`
-    seconds."""
+    seconds. With `prepare`, the pages of large boards are made before somebody opens them."""
     app = FastAPI(
         title="Conformance board",
         version="1",
@@ -68,8 +73,27 @@ def make_app(
         redoc_url=None,
     )
     access = Access(store, read_openly)
-    app.include_router(api_router(store, access))
-    _add_pages(app, store, access)
+    cache, kept = _Cache(), KeptRows()
+
+    def make(project: str) -> None:
+        with store.reading() as connection:
+            id = find_project(connection, project)
+
+            def overview() -> dict[str, bytes]:
+                return _document(connection, id, project, "overview")
+
+            cache.get(connection, id, "data/overview", overview)
+            kept.get(connection, id)
+
+    ready = Ready(make)
+    app.include_router(
+        api_router(store, access, kept, ready.soon if prepare else lambda project: None)
+    )
+    _add_pages(app, store, access, cache)
+    if prepare:
+        with store.reading() as connection:
+            for project in project_names(connection):
+                ready.soon(project)
     app.add_exception_handler(RequestValidationError, _invalid)
     # The last one added is the outermost.
     check = _body_check(access)
@@ -104,8 +128,9 @@ class _Cache:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], Mapping[str, bytes]] = OrderedDict()
-        # Two that ask for the same page at once must not make it twice.
         self._lock = threading.Lock()
+        # Two that ask for the same page at once must not make it twice; others need not wait.
+        self._making = [threading.Lock() for _ in range(16)]
 
     def get(
         self,
@@ -116,19 +141,30 @@ class _Cache:
     ) -> Mapping[str, bytes]:
         table = schema.project
         revision = select(table.c.revision).where(table.c.id == project)
-        with self._lock:
+        with self._making[hash((project, kind)) % len(self._making)]:
             key = (project, kind, connection.execute(revision).scalar_one())
-            if key not in self._kept:
-                self._kept[key] = make()
-            self._kept.move_to_end(key)
-            if len(self._kept) > _MOST_CACHED:
-                self._kept.popitem(last=False)
-            return self._kept[key]
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+            made = make()
+            with self._lock:
+                self._kept[key] = made
+                if len(self._kept) > _MOST_CACHED:
+                    self._kept.popitem(last=False)
+            return made
 
 
-def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
+def _document(connection: Connection, id: int, project: str, name: str) -> dict[str, bytes]:
+    """A document of the page; a large one packed too, which is not done for each who asks."""
+    content = json.dumps(document(connection, id, project, name), separators=(",", ":")).encode()
+    if len(content) < _LARGE:
+        return {name: content}
+    return {name: content, f"{name}.gz": gzip.compress(content, 5, mtime=0)}
+
+
+def _add_pages(app: FastAPI, store: Store, access: Access, cache: _Cache) -> None:
     files = page_files()
-    cache = _Cache()
 
     @app.get("/", include_in_schema=False)
     def index() -> Response:
@@ -166,8 +202,7 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
     @app.get("/p/{project}/data/{name}.json", include_in_schema=False)
     def data(project: ProjectName, name: str, request: Request) -> Response:
         def make(connection: Connection, id: int) -> dict[str, bytes]:
-            found = document(connection, id, project, name)
-            return {name: json.dumps(found, separators=(",", ":")).encode()}
+            return _document(connection, id, project, name)
 
         return answer(request, project, "application/json", f"data/{name}", name, make)
 
@@ -220,9 +255,12 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
             raise HTTPException(404, str(error)) from error
         if name not in made:
             raise HTTPException(404, f"no {name!r} here")
-        content = made[name]
+        is_packed = f"{name}.gz" in made and "gzip" in request.headers.get("accept-encoding", "")
+        content = made[f"{name}.gz" if is_packed else name]
         tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if is_packed:
+            headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
         return Response(content, media_type=media_type, headers=headers)

@@ -162,6 +162,8 @@ class Session:
             counts = Counter(result.outcome for result in part.results)
             told = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
             self._said.append(f"board: run {part.run} recorded: {told or 'broken modules only'}")
+            page = getattr(self._destination, "page", None)  # that of a server
+            self._said += [f"board: {page}"] if page else []
             self._said += self._watcher.seen.told()
 
     def _finished_part(self, session: pytest.Session) -> Part:

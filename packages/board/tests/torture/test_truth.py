@@ -112,6 +112,16 @@ def test_in_time(backend):
 
 
 @both
+def test_a_limit_that_a_task_enters(backend):
+    def work(scope):
+        with scope:
+            str(backend)
+
+    limit = fail_after(1)
+    work(limit)
+
+
+@both
 def test_awaited_in_time(backend):
     async def work():
         await asyncio.wait_for(asyncio.sleep(0), 5)

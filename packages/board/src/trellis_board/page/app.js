@@ -48,7 +48,7 @@
   // The joint score: rows that are green on all backends.
   function jointCard() {
     if (Board.width < 2) return [];
-    const score = Board.joint(Board.rows);
+    const score = Board.totals().joint;
     const target = Board.target === null ? "" : `, target ${Board.target}%`;
     const card = make("a", { class: "card joint", href: "#q=not+is%3Agreen", title: "Show the tests that are not green on all backends" },
       make("span", { class: "card-name" }, "All backends"), make("span", { class: "card-share" }, Board.percent(score)),
@@ -62,7 +62,7 @@
   function drawCards() {
     const focused = document.activeElement?.dataset?.backend;
     $("cards").replaceChildren(...jointCard(), ...Board.backends.map((backend, index) => {
-      const counts = Board.count(Board.rows, [index], false);
+      const counts = Board.totals().counts[index];
       const score = Board.score(counts);
       const text = score.of ? `${score.green.toLocaleString("en")} of ${score.of.toLocaleString("en")} green`
         : score.ran ? "all skipped" : "never run";
@@ -136,7 +136,7 @@
     compare.choose(words.get("base"), words.get("head"));
     refresh();
     show(words.has("base") || words.has("head") ? "compare" : words.get("view") === "time" ? "health" : "matrix");
-    const test = [...Board.testById.values()].find((one) => one.name === words.get("test") && one.module.name === words.get("of"));
+    const test = words.has("test") && Board.tests.find((one) => one.name === words.get("test") && one.module.name === words.get("of"));
     const backend = [...Board.backendById.values()].find((one) => one.name === words.get("on"));
     ready = true;
     if (test && backend) openCell(test, backend.id);
@@ -162,7 +162,9 @@
   // Read the board of a branch, the default one if it has none of this name.
   async function readBranch(name) {
     const chosen = Board.branches?.find((branch) => branch.name === name);
-    Board.read(await Board.load(chosen?.id ? `overview-${chosen.id}` : "overview"));
+    const overview = await Board.load(chosen?.id ? `overview-${chosen.id}` : "overview");
+    if (overview !== Board.shown) Board.read(overview); // a large one takes its time
+    Board.shown = overview;
     document.title = `${Board.title} · board`;
     $("project").textContent = Board.title;
     const [newest] = Board.runs;
@@ -199,7 +201,7 @@
     const entry = (path, name) => make("li", {}, make("img", { src: `badges/${path}`, alt: `${name} badge`, loading: "lazy" }),
       make("code", {}, `![${name}](${new URL(`badges/${path}`, location.href).href.split("#")[0]})`));
     const groups = Board.sections.filter(({ key }) => key.startsWith("group:"));
-    const joint = Board.joint(Board.rows).of ? [entry("joint.svg", "All backends")] : [];
+    const joint = Board.totals().joint.of ? [entry("joint.svg", "All backends")] : [];
     $("badge-list").replaceChildren(entry("all.svg", Board.title), ...joint,
       ...Board.backends.map(({ name, label }) => entry(`backend.${file(name)}.svg`, label)),
       ...groups.map(({ name }) => entry(`group.${file(name)}.svg`, name)),
@@ -247,7 +249,8 @@
   }
 
   async function start() {
-    Board.read(await Board.load("overview"));
+    Board.shown = await Board.load("overview");
+    Board.read(Board.shown);
     details = new Board.Details(remember);
     matrix = new Board.Matrix(openCell);
     compare = new Board.Compare(openCell, remember);

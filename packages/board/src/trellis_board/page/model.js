@@ -61,6 +61,7 @@ Board.askToken = () => new Promise((resolve) => {
 // Turn the overview into arrays that are fast to filter: a cell is at Board.at(row, column).
 // Tests without a backend have rows of their own, with one cell in a column behind the others.
 Board.read = (overview) => {
+  Board.counted = null;
   Board.project = overview.project;
   Board.title = overview.title || overview.project;
   Board.source = overview.source;
@@ -78,12 +79,13 @@ Board.read = (overview) => {
   Board.died = new Map(overview.died);
   Board.runById = new Map([...Board.comparable, ...Board.runs].map((run) => [run.id, run]));
   Board.modules = overview.modules.map(([id, name]) => ({ id, name }));
-  Board.testById = new Map();
+  Board.tests = [];
   overview.modules.forEach(([, , tests], at) => {
     for (const [id, name, group, rank, line] of tests) {
-      Board.testById.set(id, { id, name, module: Board.modules[at], order: Board.testById.size, group, rank, line });
+      Board.tests.push({ id, name, module: Board.modules[at], order: Board.tests.length, group, rank, line });
     }
   });
+  Board.testById = new Map(Board.tests.map((test) => [test.id, test]));
   Board.readRows(overview);
   Board.readCells(overview.cells);
   Board.readPasts(overview);
@@ -121,23 +123,22 @@ Board.readRows = ({ cells, groups }) => {
   const columns = new Map(Board.backends.map((backend, index) => [backend.id, index]));
   if (Board.plain !== null) columns.set(Board.plain, Board.width);
   Board.columnById = columns;
-  const [normal, plain] = [new Set(), new Set()];
-  for (let i = 0; i < cells.length; i += 6) (cells[i + 1] === Board.plain ? plain : normal).add(cells[i]);
   const sections = groups.map(([name, folded], index) => ({ key: `group:${name}`, name, folded, order: index }));
   const ofModule = new Map(Board.modules.map((module, index) => [module,
     { key: `module:${module.name}`, name: module.name, folded: false, order: groups.length + index }]));
   const without = { key: "plain", name: "Tests without a backend", folded: true, order: Infinity, plain: true };
   const rows = [];
-  for (const test of Board.testById.values()) {
-    const { module, group, rank = 0, line = null } = test;
+  for (const test of Board.tests) {
+    const { module, group, rank = 0, line = null, order } = test;
     const base = { test, name: test.name, module, words: `${module.name} ${test.name}`.toLowerCase() };
-    if (normal.has(test.id)) {
+    const signs = cells.outcomes.slice(order * Board.stride, (order + 1) * Board.stride);
+    if (/[^.]/.test(signs.slice(0, Board.width))) {
       const section = group === undefined ? ofModule.get(module) : sections[group];
       const name = section.plain || group === undefined ? null : line;
-      rows.push({ ...base, section, rank, line: name, plain: false,
-        words: name ? `${base.words} ${name.toLowerCase()}` : base.words });
+      if (name) base.words += ` ${name.toLowerCase()}`;
+      rows.push({ ...base, section, rank, line: name, plain: false });
     }
-    if (plain.has(test.id)) rows.push({ ...base, section: without, rank: 0, line: null, plain: true });
+    if (/[^.]/.test(signs.slice(Board.width))) rows.push({ ...base, section: without, rank: 0, line: null, plain: true });
   }
   // Tests that share a row stand where the first of them stands.
   const first = new Map();
@@ -158,48 +159,68 @@ Board.at = (row, column) => row.index * Board.stride + column;
 // The columns in which a row has a cell or could have one, of those that are shown.
 Board.columnsOf = (row, shown) => (row.plain ? [Board.width] : shown);
 
-Board.readCells = (cells) => {
+// Long columns (packed.py): a sign for each column of each test; what else is known, of each cell
+// that is there. Runs and times stand once for all cells in a row that share them.
+Board.readCells = ({ outcomes, runs, times, durations }) => {
   const size = Board.rows.length * Board.stride;
-  const rowOf = [new Map(), new Map()];
-  for (const row of Board.rows) rowOf[Number(row.plain)].set(row.test.id, row);
-  Board.rowOf = (test, backend) => rowOf[Number(backend === Board.plain)].get(test);
+  const rowOf = [new Array(Board.tests.length), new Array(Board.tests.length)];
+  for (const row of Board.rows) rowOf[Number(row.plain)][row.test.order] = row;
+  Board.rowOf = (test, backend) => rowOf[Number(backend === Board.plain)][Board.testById.get(test).order];
   Board.outcome = new Int8Array(size).fill(Board.NEVER);
   Board.run = new Int32Array(size);
   Board.milliseconds = new Float64Array(size).fill(NaN);
   Board.time = new Float64Array(size).fill(NaN);
-  for (let i = 0; i < cells.length; i += 6) {
-    const at = Board.at(Board.rowOf(cells[i], cells[i + 1]), Board.columnById.get(cells[i + 1]));
-    Board.outcome[at] = cells[i + 2];
-    Board.run[at] = cells[i + 3];
-    if (cells[i + 4] !== null) Board.milliseconds[at] = cells[i + 4];
-    Board.time[at] = cells[i + 5];
+  let [seen, run, runLeft, time, timeLeft] = [0, 0, 0, 0, 0];
+  for (let order = 0, i = 0; order < Board.tests.length; order += 1) {
+    for (let column = 0; column < Board.stride; column += 1, i += 1) {
+      const sign = outcomes.charCodeAt(i);
+      if (sign === 46) continue; // a point
+      const row = rowOf[Number(column === Board.width)][order];
+      const at = Board.at(row, column);
+      if (runLeft === 0) runLeft = runs[run * 2 + 1];
+      if (timeLeft === 0) timeLeft = times[time * 2 + 1];
+      Board.outcome[at] = sign - 48;
+      Board.run[at] = runs[run * 2];
+      Board.time[at] = times[time * 2];
+      if (durations[seen] >= 0) Board.milliseconds[at] = durations[seen] / 100;
+      seen += 1;
+      if ((runLeft -= 1) === 0) run += 1;
+      if ((timeLeft -= 1) === 0) time += 1;
+    }
   }
   Board.findNoSuchCells();
 };
 
 // A run that had a row, and had its module on some backend, would have had the row there too.
 Board.findNoSuchCells = () => {
-  const key = (row, run, column) => `${row.module.id}/${run}/${column}`;
-  const ran = new Set();
-  const eachCell = (visit) => {
-    for (const row of Board.rows) {
-      if (row.plain) continue;
-      for (let column = 0; column < Board.width; column += 1) visit(row, column, Board.at(row, column));
+  const incomplete = Board.rows.filter((row) => {
+    if (row.plain) return false;
+    for (let column = 0; column < Board.width; column += 1) {
+      if (Board.outcome[Board.at(row, column)] < 0) return true;
     }
-  };
-  let missing = 0;
-  eachCell((row, column, at) => {
-    if (Board.outcome[at] >= 0) ran.add(key(row, Board.run[at], column));
-    else missing += 1;
+    return false;
   });
-  if (!missing) return;
-  eachCell((row, column, at) => {
-    if (Board.outcome[at] >= 0) return;
-    for (let other = 0; other < Board.width; other += 1) {
-      const beside = Board.at(row, other);
-      if (Board.outcome[beside] >= 0 && ran.has(key(row, Board.run[beside], column))) Board.outcome[at] = Board.NONE;
+  if (!incomplete.length) return;
+  const modules = new Set(incomplete.map((row) => row.module));
+  const ran = new Map([...modules].map((module) => [module, new Set()]));
+  for (const row of Board.rows) {
+    if (row.plain || !modules.has(row.module)) continue;
+    const of = ran.get(row.module);
+    for (let column = 0; column < Board.width; column += 1) {
+      const at = Board.at(row, column);
+      if (Board.outcome[at] >= 0) of.add(Board.run[at] * Board.width + column);
     }
-  });
+  }
+  for (const row of incomplete) {
+    const of = ran.get(row.module);
+    const begin = Board.at(row, 0);
+    const runs = new Set();
+    for (let at = begin; at < begin + Board.width; at += 1) if (Board.outcome[at] >= 0) runs.add(Board.run[at]);
+    for (let column = 0; column < Board.width; column += 1) {
+      const missing = Board.outcome[begin + column] < 0;
+      if (missing && [...runs].some((run) => of.has(run * Board.width + column))) Board.outcome[begin + column] = Board.NONE;
+    }
+  }
 };
 
 // What questions ask of cells besides their outcome: see questions.js.
@@ -222,16 +243,22 @@ Board.readPasts = ({ pasts, presets, target, groups, spans }) => {
 
 // Rows that are green on all backends, as `joint_score` in rows.py counts them.
 Board.joint = (rows) => {
-  const every = Board.backends.map((_, index) => index);
   const skipped = Board.outcomes.indexOf("skipped");
   let [green, of] = [0, 0];
   for (const row of rows) {
     if (row.plain) continue;
-    const codes = every.map((column) => Board.outcome[Board.at(row, column)]).filter((code) => code !== Board.NONE);
-    const ran = codes.filter((code) => code !== Board.NEVER);
-    if (ran.length < 2 || ran.every((code) => code === skipped)) continue;
+    let [ran, skips, greens, missing] = [0, 0, 0, 0];
+    const begin = Board.at(row, 0);
+    for (let at = begin; at < begin + Board.width; at += 1) {
+      const code = Board.outcome[at];
+      if (code >= 0) ran += 1;
+      if (code === 0) greens += 1;
+      else if (code === skipped) skips += 1;
+      else if (code === Board.NEVER) missing += 1;
+    }
+    if (ran < 2 || skips === ran) continue;
     of += 1;
-    if (codes.every((code) => code === 0)) green += 1;
+    if (greens === ran && missing === 0) green += 1;
   }
   return { green, of };
 };
@@ -294,6 +321,15 @@ Board.count = (rows, columns, plain = true) => {
     }
   }
   return counts;
+};
+
+// What the cards show: of all rows, so it stays the same whatever is asked.
+Board.totals = () => {
+  Board.counted ??= {
+    joint: Board.joint(Board.rows),
+    counts: Board.backends.map((_, index) => Board.count(Board.rows, [index], false)),
+  };
+  return Board.counted;
 };
 
 // Green cells out of those that could be green, as `score` in layout.py counts them.

@@ -12,11 +12,17 @@
 
   const isRed = (name) => name === "failure" || name === "error";
 
-  // The cells of a row as { column, name } of those that ran or could have run.
-  const cellsOf = (row) => Board.columnsOf(row, Board.backends.map((_, index) => index))
-    .map((column) => ({ column, at: Board.at(row, column) }))
-    .filter(({ at }) => Board.outcome[at] !== Board.NONE);
-  const ranOf = (row) => cellsOf(row).filter(({ at }) => Board.outcome[at] >= 0);
+  // Where the cells of a row are that ran or could have run. A large board has a million of them, so
+  // they are numbers and no objects.
+  const cellsOf = (row) => {
+    const begin = Board.at(row, row.plain ? Board.width : 0);
+    const end = row.plain ? begin + 1 : begin + Board.width;
+    const found = [];
+    for (let at = begin; at < end; at += 1) if (Board.outcome[at] !== Board.NONE) found.push(at);
+    return found;
+  };
+  const ranOf = (row) => cellsOf(row).filter((at) => Board.outcome[at] >= 0);
+  const columnOf = (row, at) => at - Board.at(row, 0);
   const nameOf = (at) => Board.outcomes[Board.outcome[at]];
 
   const has = (at, kinds) => {
@@ -33,14 +39,15 @@
   }));
 
   const askCells = (how, columns, kinds) => (row) => {
-    const asked = cellsOf(row).filter(({ column }) => columns === null || (!row.plain && columns.has(column)));
-    return asked.length > 0 && asked[how](({ at }) => has(at, kinds));
+    const asked = columns === null ? cellsOf(row)
+      : cellsOf(row).filter((at) => !row.plain && columns.has(columnOf(row, at)));
+    return asked.length > 0 && asked[how]((at) => has(at, kinds));
   };
 
   const askIs = (value) => {
     const wanted = value.toLowerCase();
-    if (wanted === "different") return (row) => new Set(ranOf(row).map(({ at }) => Board.outcome[at])).size > 1;
-    if (wanted === "flaky") return (row) => ranOf(row).some(({ at }) => Board.flakyCells.has(at));
+    if (wanted === "different") return (row) => ranOf(row).some((at, _, [first]) => Board.outcome[at] !== Board.outcome[first]);
+    if (wanted === "flaky") return (row) => ranOf(row).some((at) => Board.flakyCells.has(at));
     if (wanted === "green") return askCells("every", null, new Set(["success"]));
     if (Board.outcomes.includes(wanted) || MORE.includes(wanted)) return askCells("some", null, kindsOf(wanted));
     throw new Error(`'${value}' after 'is:'; expected ${["different", "flaky", "green", "red", ...Board.outcomes].join(", ")}`);
@@ -58,8 +65,8 @@
     const columns = named(name);
     if (!columns.size) throw new Error(`no column '${name}' after 'only:'; expected ${Board.backends.map((one) => one.label).join(", ")}`);
     return (row) => {
-      const red = ranOf(row).filter(({ at }) => isRed(nameOf(at)));
-      return red.length > 0 && !row.plain && red.every(({ column }) => columns.has(column));
+      const red = ranOf(row).filter((at) => isRed(nameOf(at)));
+      return red.length > 0 && !row.plain && red.every((at) => columns.has(columnOf(row, at)));
     };
   };
 
@@ -67,7 +74,7 @@
     const found = /^(\d{1,6})([hdwmy])$/.exec(age.toLowerCase());
     if (!found) throw new Error(`'${age}' after 'since:'; expected an age such as 12h, 7d or 2w`);
     const begin = Board.now() - Number(found[1]) * DAYS[found[2]] * Board.DAY;
-    return (row) => ranOf(row).some(({ at }) => Board.redSince.get(at) >= begin);
+    return (row) => ranOf(row).some((at) => Board.redSince.get(at) >= begin);
   };
 
   // "*" stands for any text; without one, the text may stand anywhere.
@@ -82,7 +89,7 @@
   const askCount = (word) => {
     const [, kind, sign, number] = COUNT.exec(word);
     const kinds = kindsOf(kind.trim());
-    return (row) => COMPARE[sign](cellsOf(row).filter(({ at }) => has(at, kinds)).length, Number(number));
+    return (row) => COMPARE[sign](cellsOf(row).filter((at) => has(at, kinds)).length, Number(number));
   };
 
   const split = (word) => {
