@@ -137,7 +137,9 @@ def wide(x64):
 
 
 @pytest.mark.parametrize(
-    ("metric", "data", "expected", "rtol"), [row[1:] for row in OBJECTS], ids=[r[0] for r in OBJECTS]
+    ("metric", "data", "expected", "rtol"),
+    [row[1:] for row in OBJECTS],
+    ids=[r[0] for r in OBJECTS],
 )
 def test_objects_are_those_of_scikit_learn(metric, data, expected, rtol, wide, backend, array):
     x, y = data()
@@ -193,15 +195,18 @@ def test_against_torchmetrics():
     pytest.importorskip("torchmetrics")
     import torch
     from torchmetrics.classification import MulticlassJaccardIndex
-    from torchmetrics.text import BLEUScore
-    from torchmetrics.text import Perplexity
+    from torchmetrics.text import BLEUScore, Perplexity
 
     rng = np.random.default_rng(2)
     chosen, targets = rng.integers(0, 3, (2, 8, 8)), rng.integers(0, 3, (2, 8, 8))
     targets[0, :3] = 255
-    theirs = MulticlassJaccardIndex(5, ignore_index=255)(torch.asarray(chosen), torch.asarray(targets))
+    theirs = MulticlassJaccardIndex(5, ignore_index=255)(
+        torch.asarray(chosen), torch.asarray(targets)
+    )
     ours = train.IoU(5, ignore_index=255)
-    assert ours.compute(ours.update(None, chosen, targets)) == pytest.approx(float(theirs), rel=1e-6)
+    assert ours.compute(ours.update(None, chosen, targets)) == pytest.approx(
+        float(theirs), rel=1e-6
+    )
 
     logits, tokens = rng.normal(size=(3, 7, 11)), rng.integers(0, 11, (3, 7))
     tokens[1, 4:] = -100

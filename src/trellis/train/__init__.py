@@ -2,12 +2,24 @@
 
 from .._core.exports import public_names as _public_names
 from ..functional import accuracy as accuracy
+from ._callbacks import AverageVariables as AverageVariables
 from ._callbacks import Callback as Callback
+from ._callbacks import Checkpoints as Checkpoints
+from ._callbacks import CSVLogger as CSVLogger
 from ._callbacks import EarlyStopping as EarlyStopping
+from ._callbacks import JSONLinesLogger as JSONLinesLogger
+from ._callbacks import MLflowLogger as MLflowLogger
+from ._callbacks import ReduceOnPlateau as ReduceOnPlateau
+from ._callbacks import StepTimer as StepTimer
+from ._callbacks import StopOnNonFinite as StopOnNonFinite
+from ._callbacks import TensorBoardLogger as TensorBoardLogger
+from ._callbacks import WandbLogger as WandbLogger
 from ._curves import draw_curves as draw_curves
-from ._fit import evaluate as evaluate
+from ._evaluate import evaluate as evaluate
+from ._evaluate import predict as predict
+from ._finder import RateFinding as RateFinding
+from ._finder import find_learning_rate as find_learning_rate
 from ._fit import fit as fit
-from ._fit import predict as predict
 from ._history import History as History
 from ._metrics import AUC as AUC
 from ._metrics import BLEU as BLEU
