@@ -15,6 +15,7 @@ from .._array.casting import dtype as dtype_of
 from .._core.dispatch import xp_of
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..functional._arguments import check_indices
 
 
 class Weighting:
@@ -45,17 +46,26 @@ class Weighting:
 
     def _by_class(self, xp: Any, values: Any, target: Any) -> Any:
         assert self._classes is not None
-        weights = xp.asarray(self._classes, dtype=values.dtype, device=xp.device(values))
-        shape, classes = tuple(target.shape), len(self._classes)
-        if shape == (*tuple(values.shape), classes):  # one-hot, or shares of classes
+        known, rest = self._classes
+        shape, ours = tuple(target.shape), tuple(values.shape)
+        if shape[:-1] == ours and (shape[-1] == len(known) or shape[-1] > len(known) and rest):
+            # one-hot, or shares of classes
+            weights = self._weights(xp, values, known + [rest] * (shape[-1] - len(known)))
             return xp.sum(weights * xp.astype(target, values.dtype), axis=-1)
-        if shape != tuple(values.shape):
+        if shape != ours:
             raise ShapeError(
-                f"class_weight needs targets that are classes, of the shape {tuple(values.shape)} "
-                f"of the losses, or one-hot with {classes} classes; got shape {shape}."
+                f"class_weight needs targets that are classes, of the shape {ours} of the losses, "
+                f"or one-hot with {len(known)} classes; got shape {shape}."
             )
         chosen = xp.astype(xp.reshape(target, (-1,)), xp.int32)
-        return xp.reshape(xp.take(weights, chosen, axis=0), shape)
+        if not rest:
+            check_indices("class_weight", "targets", chosen, len(known))
+        # A class beyond the list would be that of another one in a compiled step: nan is seen.
+        weights = self._weights(xp, values, [*known, rest or math.nan])
+        return xp.reshape(xp.take(weights, xp.clip(chosen, 0, len(known)), axis=0), shape)
+
+    def _weights(self, xp: Any, values: Any, weights: list[float]) -> Any:
+        return xp.asarray(weights, dtype=values.dtype, device=xp.device(values))
 
 
 def _one_by_one(loss: Callable[..., Any], output: Any, target: Any) -> Any:
@@ -79,8 +89,9 @@ def _can_reduce(loss: Callable[..., Any]) -> bool:
         return False
 
 
-def _of_classes(given: Any) -> list[float]:
-    """The weights in the order of the classes; those that a dict leaves out are 1."""
+def _of_classes(given: Any) -> tuple[list[float], float]:
+    """The weights in the order of the classes, and that of all others: 1 for a dict, and 0 for a
+    list, which has to name them all."""
     if isinstance(given, Mapping):
         wrong = [key for key in given if not hasattr(key, "__index__") or key < 0]
         if wrong or not given:
@@ -88,12 +99,12 @@ def _of_classes(given: Any) -> list[float]:
                 "class_weight is a dict from classes, integers from 0, to weights, or a list with "
                 f"one for each class; got {given!r}."
             )
-        found = [float(given.get(i, 1.0)) for i in range(max(given) + 1)]
+        found, rest = [float(given.get(i, 1.0)) for i in range(max(given) + 1)], 1.0
     else:
-        found = [float(x) for x in np.asarray(given, np.float64).reshape(-1)]
+        found, rest = [float(x) for x in np.asarray(given, np.float64).reshape(-1)], 0.0
     if not all([math.isfinite(x) and x >= 0 for x in found]):
         raise ArgumentError(f"class_weight has weights that are finite and not negative: {found}.")
-    return found
+    return found, rest
 
 
 def with_examples(data: Any, sample_weight: Any) -> Any:

@@ -73,7 +73,7 @@ class StopOnNonFinite(Callback):
     ...         )
     ... except trellis.errors.NonFiniteError as error:
     ...     print(str(error).split(". ")[1])
-    The first module whose output is not finite is 'v1'
+    The first module whose output is not finite is 'Root_0'
     """
 
     names_modules = True
