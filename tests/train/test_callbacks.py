@@ -1,4 +1,4 @@
-"""Callbacks of `fit`: checkpoints, plateaus, averages, non-finite numbers, the timer, the finder."""
+"""Callbacks of `fit`: checkpoints, plateaus, averages, non-finite losses, timer, finder."""
 
 import json
 import threading
@@ -255,7 +255,7 @@ def test_the_first_module_is_named(backend):
     trellis.seed(0)
     model = nn.Sequential(nn.Linear(1, 2), Root(), nn.ReLU(), nn.Linear(2, 1), backend=backend)
     with np.errstate(all="ignore"):
-        with pytest.raises(NonFiniteError, match="first module whose output is not finite is 'Root_0'"):
+        with pytest.raises(NonFiniteError, match="module whose output is not finite is 'Root_0'"):
             run(model, train.StopOnNonFinite())
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import trellis
-from trellis import nn, train
 from trellis import functional as F
+from trellis import nn, train
 from trellis.errors import ArgumentError, ArgumentTypeError, ShapeError
 from trellis.testing import assert_close
 from trellis.train import fit
@@ -225,7 +225,7 @@ def numbered(count):
 
 @pytest.mark.parametrize(
     "data",
-    [lambda: numbered(3), lambda: (lambda: iter(numbered(3)))],
+    [lambda: numbered(3), lambda: lambda: iter(numbered(3))],
     ids=["length", "no length"],
 )
 def test_steps_per_epoch_go_on_in_the_data(data):

@@ -16,7 +16,8 @@ def run(logger, epochs=2, **options):
     x = np.linspace(-1, 1, 16, dtype="float32").reshape(-1, 1)
     return fit(
         nn.Linear(1, 1), "mse_loss", (x, 3 * x), optimizer=trellis.optim.SGD(0.1), epochs=epochs,
-        batch_size=8, validation_data=(x, 3 * x), callbacks=logger, progress=False, seed=3, **options,
+        batch_size=8, validation_data=(x, 3 * x), callbacks=logger, progress=False, seed=3,
+        **options,
     )  # fmt: skip
 
 
@@ -97,6 +98,43 @@ def test_mlflow(tmp_path, monkeypatch):
         assert len(client.get_metric_history(found.info.run_id, "step_loss")) == 2
     finally:
         mlflow.set_tracking_uri(None)
+
+
+def records_of(path):
+    """The records of a file of W&B: pieces with a checksum, a length and a kind, in blocks,
+    after seven bytes of a head (the log format of LevelDB)."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    data, place, whole = path.read_bytes(), 7, b""
+    while place + 7 <= len(data):
+        left = 2**15 - place % 2**15
+        if left < 7:
+            place += left
+            continue
+        length, kind = int.from_bytes(data[place + 4 : place + 6], "little"), data[place + 6]
+        whole += data[place + 7 : place + 7 + length]
+        place += 7 + length
+        if kind in (1, 4):  # all of a record, or its last piece
+            record = Record()
+            record.ParseFromString(whole)
+            yield record
+            whole = b""
+
+
+@pytest.mark.long  # eight seconds for a service process of its own
+def test_wandb_offline(tmp_path, monkeypatch):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    history = run(train.WandbLogger("lines", mode="offline", folder=tmp_path, config={"width": 1}))
+    (path,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
+    rows = []
+    for record in records_of(path):
+        if record.WhichOneof("record_type") == "history":
+            items = record.history.item
+            rows.append({i.key or i.nested_key[0]: json.loads(i.value_json) for i in items})
+    assert [row["loss"] for row in rows] == history.metrics["loss"]
+    assert [row["epoch"] for row in rows] == [1, 2]
+    assert [row["_step"] for row in rows] == [2, 4]
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch):

@@ -41,6 +41,15 @@ def regression():
     return y + 0.5 * rng.normal(size=y.shape), y
 
 
+def labels():
+    return classification()[1]
+
+
+def turned(data):
+    """Targets first, as scikit-learn has them."""
+    return data()[::-1]
+
+
 def of_sklearn(name, *data, **options):
     metrics = pytest.importorskip("sklearn.metrics")
     return getattr(metrics, name)(*data, **options)
@@ -67,8 +76,8 @@ def by_class(name):
     return of_sklearn(name, np.eye(CLASSES)[y], x, average=None)
 
 
-# name, metric, data, the value of scikit-learn, relative tolerance: counts are exact; what is summed
-# in the model's float32 is as exact as that.
+# name, metric, data, the value of scikit-learn, relative tolerance: counts are exact; what is
+# summed in the model's float32 is as exact as that.
 EXACT, SINGLE = 1e-12, 1e-6
 AVERAGES = ("macro", "weighted", "micro")
 OBJECTS = [
@@ -94,38 +103,37 @@ OBJECTS = [
         )
     ],
     ("Accuracy", train.Accuracy(), classification,
-     lambda: of_sklearn("accuracy_score", classification()[1], classification()[0].argmax(1)), EXACT),
+     lambda: of_sklearn("accuracy_score", labels(), classification()[0].argmax(1)), EXACT),
     ("TopK", train.TopKAccuracy(2), classification,
-     lambda: of_sklearn("top_k_accuracy_score", classification()[1], classification()[0], k=2), EXACT),
+     lambda: of_sklearn("top_k_accuracy_score", labels(), classification()[0], k=2), EXACT),
     ("AUC-binary", train.AUC(), binary,
-     lambda: of_sklearn("roc_auc_score", binary()[1], binary()[0]), EXACT),
+     lambda: of_sklearn("roc_auc_score", *turned(binary)), EXACT),
     ("AUC-macro", train.AUC(), probabilities,
-     lambda: of_sklearn("roc_auc_score", probabilities()[1], probabilities()[0], multi_class="ovr"), EXACT),
+     lambda: of_sklearn("roc_auc_score", *turned(probabilities), multi_class="ovr"), EXACT),
     ("AUC-weighted", train.AUC(average="weighted", from_logits=True), classification,
-     lambda: of_sklearn("roc_auc_score", probabilities()[1], probabilities()[0], multi_class="ovr",
+     lambda: of_sklearn("roc_auc_score", *turned(probabilities), multi_class="ovr",
                         average="weighted"), EXACT),
     ("AP-binary", train.AveragePrecision(), binary,
-     lambda: of_sklearn("average_precision_score", binary()[1], binary()[0]), EXACT),
+     lambda: of_sklearn("average_precision_score", *turned(binary)), EXACT),
     ("AP-macro", train.AveragePrecision(), probabilities,
-     lambda: of_sklearn("average_precision_score", np.eye(CLASSES)[probabilities()[1]], probabilities()[0]),
+     lambda: of_sklearn("average_precision_score", np.eye(CLASSES)[labels()], probabilities()[0]),
      EXACT),
     ("LogLoss", train.LogLoss(), classification,
-     lambda: of_sklearn("log_loss", probabilities()[1], probabilities()[0]), SINGLE),
+     lambda: of_sklearn("log_loss", *turned(probabilities)), SINGLE),
     ("LogLoss-binary", train.LogLoss(from_logits=False), binary,
      lambda: of_sklearn("log_loss", binary()[1], np.clip(binary()[0], 1e-7, 1 - 1e-7)), SINGLE),
     ("Perplexity", train.Perplexity(), classification,
-     lambda: np.exp(of_sklearn("log_loss", probabilities()[1], probabilities()[0])), SINGLE),
+     lambda: np.exp(of_sklearn("log_loss", *turned(probabilities))), SINGLE),
     ("MAE", train.MeanAbsoluteError(), regression,
-     lambda: of_sklearn("mean_absolute_error", regression()[1], regression()[0]), EXACT),
+     lambda: of_sklearn("mean_absolute_error", *turned(regression)), EXACT),
     ("MSE", train.MeanSquaredError(), regression,
-     lambda: of_sklearn("mean_squared_error", regression()[1], regression()[0]), EXACT),
+     lambda: of_sklearn("mean_squared_error", *turned(regression)), EXACT),
     ("RMSE", train.MeanSquaredError(root=True), regression,
-     lambda: of_sklearn("mean_squared_error", regression()[1], regression()[0]) ** 0.5, EXACT),
+     lambda: of_sklearn("mean_squared_error", *turned(regression)) ** 0.5, EXACT),
     ("R2", train.R2Score(), regression,
-     lambda: of_sklearn("r2_score", regression()[1], regression()[0]), EXACT),
+     lambda: of_sklearn("r2_score", *turned(regression)), EXACT),
     ("Pearson", train.PearsonCorrelation(), regression,
-     lambda: np.mean([np.corrcoef(regression()[0][:, i], regression()[1][:, i])[0, 1] for i in (0, 1)]),
-     EXACT),
+     lambda: np.mean([np.corrcoef(*np.stack(regression())[:, :, i])[0, 1] for i in (0, 1)]), EXACT),
 ]  # fmt: skip
 
 
@@ -191,7 +199,7 @@ def test_one_value_for_each_class():
 
 
 def test_against_torchmetrics():
-    """IoU without ignored pixels and absent classes, perplexity without padding, BLEU of a corpus."""
+    """IoU without ignored pixels and absent classes, perplexity without padding, BLEU."""
     pytest.importorskip("torchmetrics")
     import torch
     from torchmetrics.classification import MulticlassJaccardIndex
@@ -251,11 +259,14 @@ def test_values_that_are_not_defined():
         (lambda: train.Precision(3, threshold=0.5), ArgumentError, "two classes"),
         (lambda: train.TopKAccuracy(0), ArgumentError, "at least 1"),
         (lambda: train.BLEU(max_n=0), ArgumentError, "at least 1"),
-        (lambda: train.R2Score().measure(np.ones((4, 1)), np.ones(4)), ShapeError, "shape of the targets"),
-        (lambda: train.AUC().measure(np.ones((4, 3)), np.ones((5, 3))), ShapeError, "expects scores"),
+        (lambda: train.R2Score().measure(np.ones((4, 1)), np.ones(4)), ShapeError,
+         "shape of the targets"),
+        (lambda: train.AUC().measure(np.ones((4, 3)), np.ones((5, 3))), ShapeError,
+         "expects scores"),
         (lambda: train.Recall().measure(np.array([0, 1]), np.array([0, 1])), ArgumentTypeError,
          r"Recall\(num_classes\)"),
-        (lambda: train.TopKAccuracy(5).measure(np.ones((2, 3)), np.array([0, 1])), ArgumentError, "5 classes"),
+        (lambda: train.TopKAccuracy(5).measure(np.ones((2, 3)), np.array([0, 1])), ArgumentError,
+         "5 classes"),
         (lambda: train.BLEU().measure(np.array([1]), np.array([1])), ShapeError, "tokens"),
     ],
 )  # fmt: skip

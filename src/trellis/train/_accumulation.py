@@ -46,7 +46,7 @@ class AccumulatedStep:
         self.sizes: list[int] = []
 
     def add(self, v: Container, buffers: Container, scale: Container, key: Array, size: int,
-            inputs: tuple[Any, ...], targets: tuple[Any, ...]) -> tuple[Container, Any]:  # fmt: skip
+            inputs: tuple[Any, ...], targets: tuple[Any, ...]) -> Any:  # fmt: skip
         """Add the gradients of one batch; gives the buffers and the values of the batch."""
         number = self._number(size)
         found = self._first(v, buffers, scale, key, number, inputs, targets)

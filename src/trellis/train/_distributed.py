@@ -110,7 +110,7 @@ class DistributedRun(Run):
         if self.accumulate > 1:
             raise ArgumentError(
                 "fit(distributed=True) has no accumulate: more ranks or smaller batches give the "
-                "same update. optimizer.accumulated(n) takes the mean of the gradients of n batches."
+                "same update, and optimizer.accumulated(n) takes the mean gradient of n batches."
             )
         self._sums = None
         if any([each.clock is not None for each in self.callbacks]):

@@ -60,9 +60,9 @@ def fit(
     """Train a model, and return the history of the run.
 
     `loss(output, target)` is the number to make small; it and the optimizer may be names, such as
-    "cross_entropy" and "adam" (with the default rate of its class). `data` are arrays `(inputs, targets)`, cut
-    into batches of `batch_size` and reshuffled for every epoch, the same way on every framework;
-    or a `trellis.data.Loader`; or an iterable of batches (a list, a torch DataLoader, a
+    "cross_entropy" and "adam" (with the default rate of its class). `data` are arrays `(inputs,
+    targets)`, cut into batches of `batch_size` and reshuffled for every epoch, the same way on
+    every framework; or a `trellis.data.Loader`; or an iterable of batches (a list, a torch DataLoader, a
     tf.data.Dataset), or a function that returns one. A batch `(x1, x2, y)` calls
     `loss(model(x1, x2), y)`; one that is not a tuple calls `loss(model(x))`. Batches are moved to
     the framework and device of the model's variables; with `cast_data` their floats are cast to the
@@ -84,9 +84,9 @@ def fit(
     with one for each example, or "last": batches are `(x, y, weights)`) multiply the losses of
     examples before their mean is taken. `accumulate` batches make one update, that of the joined
     batch; what is left of an epoch makes one too. `clip_value` cuts the elements of the gradients,
-    and `clip_norm` shortens them to a norm over all of them. `steps_per_epoch` batches are an epoch,
-    whatever the data are: they go on, and begin anew, across epochs. `validate_every` updates the
-    validation data are looked at, beside the end of every epoch.
+    `clip_norm` shortens them to a norm over all. `steps_per_epoch` batches are an epoch, whatever
+    the data are: they go on across epochs, and begin anew when they are through. After every
+    `validate_every` updates the validation data are looked at, and at the end of every epoch.
 
     `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
     steps; with `resume=True` the run resumes from it if it exists, on whichever framework it was

@@ -189,8 +189,8 @@ class Run:
             self._source = Stretches(source, self.steps_per_epoch)
             if self._position:
                 raise ArgumentError(
-                    "steps_per_epoch begins at the first batch of an epoch of a Loader, and this one "
-                    f"is at batch {self._position}: call loader.go_to(epoch, 0) first."
+                    "steps_per_epoch begins at the first batch of an epoch of a Loader, and this "
+                    f"one is at batch {self._position}: call loader.go_to(epoch, 0) first."
                 )
         self._validation: Source | None = None
         if validation is not None:
@@ -401,8 +401,8 @@ class Run:
                 )
                 where = "" if self._last is None else f" {self._last.culprit()}"
                 raise NonFiniteError(
-                    f"The loss of step {i + 1} is {losses[i]}.{where} {advice} To go on all the same, "
-                    "write fit(..., allow_nan=True)."
+                    f"The loss of step {i + 1} is {losses[i]}.{where} {advice} To go on all the "
+                    "same, write fit(..., allow_nan=True)."
                 )
 
     def _end_epoch(self, bar: Progress) -> None:

@@ -32,7 +32,7 @@ class Weighting:
         xp: Any = xp_of(values)
         if self._classes is not None:
             values = values * self._by_class(xp, values, target)
-        rows = tuple(values.shape)[0]
+        rows = int(values.shape[0])
         values = xp.mean(xp.reshape(values, (rows, -1)), axis=1)
         if self.has_examples:
             weights = xp.astype(targets[1], values.dtype, copy=False)
@@ -48,7 +48,7 @@ class Weighting:
         assert self._classes is not None
         known, rest = self._classes
         shape, ours = tuple(target.shape), tuple(values.shape)
-        if shape[:-1] == ours and (shape[-1] == len(known) or shape[-1] > len(known) and rest):
+        if shape[:-1] == ours and (shape[-1] == len(known) or (shape[-1] > len(known) and rest)):
             # one-hot, or shares of classes
             weights = self._weights(xp, values, known + [rest] * (shape[-1] - len(known)))
             return xp.sum(weights * xp.astype(target, values.dtype), axis=-1)
@@ -126,7 +126,8 @@ def with_examples(data: Any, sample_weight: Any) -> Any:
     weights: Any = sample_weight if hasattr(sample_weight, "shape") else np.asarray(sample_weight)
     if tuple(weights.shape)[:1] != tuple(data[0].shape)[:1]:
         raise ShapeError(
-            f"sample_weight has {tuple(weights.shape)} weights for {int(data[0].shape[0])} examples."
+            f"sample_weight has {tuple(weights.shape)} weights for {int(data[0].shape[0])} "
+            "examples."
         )
     if str(dtype_of(weights)) not in FLOATING:
         weights = xp_of(weights).astype(weights, "float32")

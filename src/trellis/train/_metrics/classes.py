@@ -193,9 +193,9 @@ class Precision(_Averaged):
 
     Args:
         num_classes: How many classes there are; by default as many as the last axis of the scores.
-        average: "macro" (the mean over classes), "weighted" (by how often they are targets), "micro"
-            (counted over all classes together), "binary" (class 1 of two) or "none" (one per
-            class, which `fit` and `evaluate` do not take).
+        average: "macro" (the mean over classes), "weighted" (by how often they are targets),
+            "micro" (counted over all classes together), "binary" (class 1 of two) or "none" (one
+            per class, which `fit` and `evaluate` do not take).
         threshold: Outputs are one score for each example, and those above it mean class 1 of 2.
         ignore_index: A target that does not count.
 
@@ -233,8 +233,8 @@ class F1Score(_Averaged):
     """`functional.f1_score` over all examples, from the counts of (target, prediction).
 
     `num_classes` is the last axis of the scores, unless it is passed; predictions that are classes
-    need it. `average` is that of the function, or "binary" for class 1 of two; with "none" the value
-    has one entry per class, and `fit` and `evaluate` take only those with one.
+    need it. `average` is that of the function, or "binary" for class 1 of two; with "none" the
+    value has one entry per class, and `fit` and `evaluate` take only those with one.
 
     Args:
         num_classes: How many classes there are; by default as many as the last axis of the scores.

@@ -59,8 +59,8 @@ class _Ranking(Metric):
 
 
 class AUC(_Ranking):
-    """The area under the ROC curve: how often an example of the class has a higher score than one of
-    another class, ties counting half. Of several classes each is compared with the rest.
+    """The area under the ROC curve: how often an example of the class has a higher score than one
+    of another class, ties counting half. Of several classes each is compared with the rest.
 
     Targets are classes. Scores are (examples,) or (examples, 2) for two classes, (examples,
     classes) for several. The value is exact, so all scores are kept until the end of the epoch. A
