@@ -253,7 +253,8 @@ class Root(trellis.Module):
 
 def test_the_first_module_is_named(backend):
     trellis.seed(0)
-    model = nn.Sequential(nn.Linear(1, 2), Root(), nn.ReLU(), nn.Linear(2, 1), backend=backend)
+    with trellis.using_backend(backend):
+        model = nn.Sequential(nn.Linear(1, 2), Root(), nn.ReLU(), nn.Linear(2, 1))
     with np.errstate(all="ignore"):
         with pytest.raises(NonFiniteError, match="module whose output is not finite is 'Root_0'"):
             run(model, train.StopOnNonFinite())

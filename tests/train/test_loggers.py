@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 
 import numpy as np
 import pytest
@@ -77,6 +78,7 @@ def test_tensorboard_reads_the_events(tmp_path):
         assert x == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.long  # MLflow takes seconds to import and to write
 def test_mlflow(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
@@ -127,6 +129,10 @@ def test_wandb_offline(tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_SILENT", "true")
     history = run(train.WandbLogger("lines", mode="offline", folder=tmp_path, config={"width": 1}))
     (path,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
+    for _ in range(200):  # the service writes the file a moment after the run has ended
+        if "exit" in [record.WhichOneof("record_type") for record in records_of(path)]:
+            break
+        time.sleep(0.1)
     rows = []
     for record in records_of(path):
         if record.WhichOneof("record_type") == "history":

@@ -62,8 +62,8 @@ def fit(
     `loss(output, target)` is the number to make small; it and the optimizer may be names, such as
     "cross_entropy" and "adam" (with the default rate of its class). `data` are arrays `(inputs,
     targets)`, cut into batches of `batch_size` and reshuffled for every epoch, the same way on
-    every framework; or a `trellis.data.Loader`; or an iterable of batches (a list, a torch DataLoader, a
-    tf.data.Dataset), or a function that returns one. A batch `(x1, x2, y)` calls
+    every framework; or a `trellis.data.Loader`; or an iterable of batches (a list, a torch
+    DataLoader, a tf.data.Dataset), or a function that returns one. A batch `(x1, x2, y)` calls
     `loss(model(x1, x2), y)`; one that is not a tuple calls `loss(model(x))`. Batches are moved to
     the framework and device of the model's variables; with `cast_data` their floats are cast to the
     dtype of the variables (and for JAX without 64-bit types, integers to 32 bits).
