@@ -3,6 +3,7 @@
 import csv
 import json
 import time
+import types
 
 import numpy as np
 import pytest
@@ -149,7 +150,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(services.importlib, "import_module", missing)
+    monkeypatch.setattr(services, "importlib", types.SimpleNamespace(import_module=missing))
     for logger, text in (
         (train.TensorBoardLogger("x"), "pip install tensorboard"),
         (train.MLflowLogger(), "pip install mlflow-skinny"),

@@ -74,7 +74,7 @@ class DistributedRun(Run):
                     "gives shares already: leave out its rank and ranks."
                 )
             self._take_data_state()
-        self._source: Any = Shares(self._source, self._rank, self._size)
+        self._source = Shares(self._source, self._rank, self._size)
         self._train_step = DistributedStep(
             self._parts, is_compiled=self._is_compiled, is_synchronized=self.is_synchronized
         )
@@ -112,7 +112,6 @@ class DistributedRun(Run):
                 "fit(distributed=True) has no accumulate: more ranks or smaller batches give the "
                 "same update, and optimizer.accumulated(n) takes the mean gradient of n batches."
             )
-        self._sums = None
         if any([each.clock is not None for each in self.callbacks]):
             raise ArgumentError("A StepTimer measures a step of one process: leave it out.")
         return None

@@ -3,165 +3,45 @@
 import math
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._array.interchange import to_numpy
-from .._core import tree
-from .._core.container import Container
 from .._core.dispatch import load
-from .._core.errors import ArgumentError, ArgumentTypeError, NonFiniteError
+from .._core.errors import ArgumentError, NonFiniteError
 from .._core.kinds import length_of
-from .._core.threefry import Words, fold_in_words
+from .._core.threefry import fold_in_words
 from .._core.typing import Array
-from .._random.stream import key_words, next_key
 from ._accumulation import AccumulatedStep
 from ._callbacks import Callback
 from ._data import (
-    ArraySource,
     LoaderSource,
-    Source,
     as_batch,
     as_source,
     batch_size_of,
     is_arrays,
     target_of,
 )
-from ._epoch import Statistics, as_metrics
-from ._evaluate import CHECK_EVERY, build, evaluated
+from ._epoch import Statistics
+from ._evaluate import CHECK_EVERY, build
 from ._finiteness import LastStep
-from ._history import History
 from ._precision import checked_precision, first_scale
 from ._progress import Progress
-from ._rates import RATE, rate_of, with_rate
-from ._resume import load_run, snapshot
+from ._rates import with_rate
+from ._run_parts import clipping_of, first_state
+from ._run_state import RunState
 from ._step import Parts, evaluation_step, no_scale, training_step
 from ._stretches import Stretches
-from ._timing import Clock, NoClock
+from ._timing import NoClock
 from ._weights import weighting_of, with_examples
-from .checkpoint import save_checkpoint
 
 if TYPE_CHECKING:
-    from ..data.placing import Target
-    from ..nn.module.module import Module
+    pass
 
 _REFRESH_SECONDS = 0.2
 
 
-class Run:
-    """A run in progress: what callbacks get to see, and the state between two steps."""
-
-    callbacks: list[Callback]
-    is_synchronized = False
-    allow_unused = False
-    allow_nan = False
-    class_weight: Any = None
-    sample_weight: Any = None
-    accumulate = 1
-    clip_norm: float | None = None
-    clip_value: float | None = None
-    steps_per_epoch: int | None = None
-    validate_every: int | None = None
-    _checked = 0
-    _validated_at: tuple[int, dict[str, float]] | None = None
-    # What the callbacks of this run need of it.
-    _clock: Clock | NoClock = NoClock()
-    _last: LastStep | None = None
-
-    def __init__(
-        self,
-        model: "Module",
-        loss: Any,
-        optimizer: Any,
-        metrics: Any,
-        is_compiled: bool,
-        precision: str | None,
-        seed: Any,
-    ):
-        if not callable(loss):
-            raise ArgumentTypeError(f"loss is a function of (output, target), got {loss!r}.")
-        if isinstance(optimizer, tuple):
-            raise ArgumentTypeError(
-                "optimizer is a pair of functions: give it a rate, "
-                "trellis.optim.Optimizer(transformation, lr=0.01)."
-            )
-        if isinstance(optimizer, type):
-            name = optimizer.__name__
-            raise ArgumentTypeError(
-                f"optimizer is the class {name}: pass an instance, optimizer=optim.{name}(1e-3)."
-            )
-        if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
-            raise ArgumentTypeError(
-                "optimizer is one of trellis.optim, for example trellis.optim.Adam(), got "
-                f"{optimizer!r}."
-            )
-        self.model, self.optimizer, self.history = model, optimizer, History()
-        self.step, self.epoch, self.is_stopped = 0, 0, False
-        self._loss, self._metrics = loss, as_metrics(metrics)
-        self._is_compiled, self._precision = is_compiled, precision
-        words = key_words(next_key(load("numpy")) if seed is None else seed)
-        if words is None:
-            raise ArgumentTypeError("fit() needs a seed whose value is known; it cannot be traced.")
-        self._words: Words = words
-        self._position = 0
-        self._pending: list[tuple[Any, Any]] = []
-        self._updates: list[int] = []
-        self._losses: list[tuple[float, int]] = []
-        self._statistics = Statistics(self._metrics)
-
-    # What callbacks use
-    # ------------------------------------------------------------------------------
-
-    @property
-    def loss(self) -> float:
-        """The loss of the last step."""
-        self._collect()
-        return self.history.final_loss
-
-    @property
-    def is_first_rank(self) -> bool:
-        """Whether this is the only process, or the first of several: the one that writes files."""
-        return True
-
-    @property
-    def has_validation(self) -> bool:
-        """Whether there are validation data."""
-        return self._validation is not None
-
-    @property
-    def learning_rate(self) -> float:
-        """The learning rate of the next step: that of the optimizer times `rate_factor`; nan if
-        it is no number, as of several groups."""
-        return rate_of(self.optimizer, self.state) * self.rate_factor
-
-    @property
-    def rate_factor(self) -> float:
-        """What steps are multiplied by; a callback with `changes_rate = True` may set it."""
-        return float(to_numpy(self._scale[RATE])) if RATE in self._scale else 1.0
-
-    @rate_factor.setter
-    def rate_factor(self, factor: float) -> None:
-        if RATE not in self._scale:
-            raise ArgumentError(
-                "The learning rate of a compiled step is built in. A callback that changes "
-                "run.rate_factor says so: class Mine(trellis.train.Callback): changes_rate = True."
-            )
-        self._scale = with_rate(self._scale, factor, self._target.backend, self._target.device)
-
-    def evaluate(self, v: Any = None) -> dict[str, float]:
-        """The loss and the metrics on the validation data, of the variables of the run or of
-        others."""
-        if self._validation is None:
-            raise ArgumentError("This run has no validation data: fit(..., validation_data=...).")
-        mine, self.v = self.v, self.v if v is None else v
-        try:
-            return self._joined(self._validated(self._validation)).compute()
-        finally:
-            self.v = mine
-
-    def stop(self) -> None:
-        """End the run after this step."""
-        self.is_stopped = True
+class Run(RunState):
+    """A run in progress: from the data to the losses."""
 
     # Beginning
     # ---------------------------------------------------------------------------------------
@@ -180,11 +60,11 @@ class Run:
         if self.sample_weight is not None:
             data = with_examples(data, self.sample_weight)
         source = as_source(data, batch_size, shuffle, drop_last, fold_in_words(self._words, 0))
-        self._data: Source = source
+        self._data = source
         self._loader = source if isinstance(source, LoaderSource) else None
         if self._loader is not None:
             self._position = self._loader.loader.position
-        self._source: Any = source
+        self._source = source
         if self.steps_per_epoch is not None:
             self._source = Stretches(source, self.steps_per_epoch)
             if self._position:
@@ -192,13 +72,13 @@ class Run:
                     "steps_per_epoch begins at the first batch of an epoch of a Loader, and this "
                     f"one is at batch {self._position}: call loader.go_to(epoch, 0) first."
                 )
-        self._validation: Source | None = None
+        self._validation = None
         if validation is not None:
             size = batch_size if is_arrays(validation) else None
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
             build(model, source, self._loss, has_weights=self.sample_weight is not None)
-        self._target: Target = target_of(model.v, is_cast, source, sharding)
+        self._target = target_of(model.v, is_cast, source, sharding)
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
@@ -211,14 +91,14 @@ class Run:
             precision,
             self.allow_unused,
             weighting_of(self.class_weight, self.sample_weight),
-            _clipping(self.clip_norm, self.clip_value),
+            clipping_of(self.clip_norm, self.clip_value),
         )
         self._train_step = self._step_of_parts()
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled
         )
         self.v, self.buffers = model.v, model.buffers
-        self.state = _first_state(self.optimizer, model.v)
+        self.state = first_state(self.optimizer, model.v)
         self._scale = first_scale(backend) if precision == "float16" else no_scale()
         if any([callback.changes_rate for callback in self.callbacks]):
             self._scale = with_rate(self._scale, 1.0, backend, self._target.device)
@@ -231,7 +111,8 @@ class Run:
             raise ArgumentError(f"accumulate must be at least 1, got {self.accumulate}.")
         timers = [each.clock for each in self.callbacks if each.clock is not None]
         self._clock = timers[0] if timers else NoClock()
-        self._sums: AccumulatedStep | None = None
+        if self.accumulate > 1 and timers:
+            raise ArgumentError("A StepTimer measures updates of one batch: leave out accumulate.")
         if self.accumulate > 1:
             self._sums = AccumulatedStep(
                 self._parts, self.accumulate, self._target.device, is_compiled=self._is_compiled
@@ -434,99 +315,6 @@ class Run:
             for callback in self.callbacks:
                 callback.on_validation(self, values)
         return self._validated_at[1]
-
-    def _validated(self, source: Source) -> Statistics:
-        return evaluated(
-            self.model,
-            self._loss,
-            self._test_step,
-            source.batches(0, self._target),
-            (self.v, self.buffers),
-            Statistics(self._metrics),
-        )
-
-    def _joined(self, statistics: Statistics) -> Statistics:
-        """Those of all processes."""
-        return statistics
-
-    def _agree(self) -> None:
-        """Called after callbacks: where there are several processes, all stop or none."""
-
-    def hand_over(self) -> None:
-        """Store the state of the run on the model and the optimizer."""
-        self._collect()
-        self.model.v = self.v
-        if len(self.buffers):
-            self.model.buffers = self.buffers
-        self.optimizer.state = self.state
-        if self._loader is not None:
-            self._loader.go_to(*self._data_place())
-
-    def _data_place(self) -> tuple[int, int]:
-        """The epoch and the position in the data."""
-        source = getattr(self._source, "source", self._source)  # that of all ranks
-        for each in (self._source, source):
-            if isinstance(each, Stretches):
-                return each.place(self.epoch, self._position)
-        return self.epoch, self._position
-
-    # Checkpoints
-    # -------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a checkpoint from which `fit` resumes; with several processes all call this."""
-        found = self.snapshot()
-        if found is not None:
-            save_checkpoint(path, found[0], extra=found[1])
-
-    def snapshot(self) -> tuple[Container, dict[str, Any]] | None:
-        """What `save` writes: the state, and what JSON holds of it. None on ranks that write
-        nothing. Later steps do not change it."""
-        self._collect()
-        return snapshot(self)
-
-    def data_state(self) -> dict[str, int] | None:
-        """The state of the loader, if there is one."""
-        if self._loader is None:
-            return None
-        return self._loader.state_at(*self._data_place())
-
-    def resume(self, path: str | os.PathLike[str]) -> None:
-        """Continue from a checkpoint, if there is one."""
-        if Path(path).exists():
-            load_run(self, path)
-
-    def set_words(self, words: Words) -> None:
-        """The seed of the run, which gives the order of the data too."""
-        self._words = words
-        if isinstance(self._data, ArraySource):
-            self._data.key = fold_in_words(words, 0)
-
-
-def _clipping(norm: float | None, value: float | None) -> Any:
-    """The transformation of gradients that `clip_value` and `clip_norm` ask for."""
-    if norm is None and value is None:
-        return None
-    from .. import optim
-
-    asked = [] if value is None else [optim.clip(value)]
-    if norm is not None:
-        asked.append(optim.clip_by_global_norm(norm))
-    return optim.chain(*asked)
-
-
-def _first_state(optimizer: Any, v: Container) -> Any:
-    """The optimizer's own state if it matches, so that a second `fit` continues; else a new one."""
-    state = getattr(optimizer, "state", None)
-    fresh = optimizer.init(v)
-    if state is None or len(tree.leaves(state)) == 0:
-        return fresh
-    if tree.structure(state) != tree.structure(fresh):
-        raise ArgumentError(
-            "The state of this optimizer belongs to other variables. Make a new optimizer for "
-            "another model."
-        )
-    return state
 
 
 def _number(x: Array | float) -> float:
