@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -11,6 +12,9 @@ from .._core.files import replace_file
 from .._core.kinds import check_arguments
 
 Path = str | os.PathLike[str]
+# Values at 1, 2, 3, ..., or a dict from places to values.
+Curve = Sequence[float] | Mapping[int, float] | Mapping[float, float]
+Points = list[tuple[float, float]]
 
 # Distinguishable in print and by colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -25,18 +29,20 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 24, 44, 52
 
 def draw_curves(
     path: Path,
-    curves: Mapping[str, Sequence[float]],
+    curves: Mapping[str, Curve],
     /,
     *,
     title: str = "",
     x_label: str = "step",
     y_label: str = "loss",
     log_scale: bool = False,
+    log_x: bool = False,
 ) -> None:
     """Draw one or several curves into one picture; the name of the file decides: `.svg` or `.png`.
 
     SVG needs nothing; PNG needs matplotlib. Values that are not finite leave gaps. The first curve
-    is the thickest, so curves that coincide show as bands of several colours.
+    is the thickest, so curves that coincide show as bands of several colours. A curve is a sequence,
+    whose values are at 1, 2, 3, ..., or a dict from places to values.
 
     >>> import tempfile, pathlib
     >>> from trellis.train import draw_curves
@@ -46,23 +52,58 @@ def draw_curves(
     '<svg'
     """
     check_arguments(draw_curves, locals())
-    lines = {name: [float(y) for y in ys] for name, ys in curves.items()}
+    drawn(path, curves, title, x_label, y_label, log_scale=log_scale, log_x=log_x)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as text, which notebooks show."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def drawn(
+    path: Path | None,
+    curves: Mapping[str, Curve],
+    title: str,
+    x_label: str,
+    y_label: str,
+    *,
+    log_scale: bool = False,
+    log_x: bool = False,
+) -> Picture:
+    """The picture of curves, written to a file if one is named."""
+    lines = {name: _points(curve) for name, curve in curves.items()}
+    labels = (title, x_label, y_label)
+    picture = Picture(svg_of_curves(lines, labels, log_scale, log_x))
+    if path is None:
+        return picture
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending == ".svg":
-        replace_file(path, [svg_of_curves(lines, title, x_label, y_label, log_scale).encode()])
+        replace_file(path, [picture.svg.encode()])
     elif ending == ".png":
-        replace_file(path, [_png_of_curves(lines, title, x_label, y_label, log_scale)])
+        replace_file(path, [_png_of_curves(lines, labels, log_scale, log_x)])
     else:
         raise ArgumentError(
             f"A picture is drawn to a file that ends in .svg or .png, got {os.fspath(path)!r}."
         )
+    return picture
+
+
+def _points(curve: Curve) -> Points:
+    pairs = curve.items() if isinstance(curve, Mapping) else enumerate(curve, 1)
+    return [(float(x), float(y)) for x, y in pairs]
 
 
 def svg_of_curves(
-    curves: Mapping[str, Sequence[float]], title: str, x_label: str, y_label: str, log_scale: bool
+    curves: Mapping[str, Points], labels: tuple[str, str, str], log_scale: bool, log_x: bool = False
 ) -> str:
-    """The text of an SVG file."""
-    ys = [y for line in curves.values() for y in line if _is_drawn(y, log_scale)]
+    """The text of an SVG file; the labels are the title, and those of x and y."""
+    title, x_label, y_label = labels
+    ys = [y for line in curves.values() for _, y in line if _is_drawn(y, log_scale)]
     if log_scale:
         low, high = (min(ys), max(ys)) if ys else (0.1, 1.0)
         ticks = _decades(low, high)
@@ -70,12 +111,18 @@ def svg_of_curves(
         low, high = (min(ys), max(ys)) if ys else (0.0, 1.0)
         ticks = _ticks(min(low, 0.0) if low < 0.4 * high else low, high)
     low, high = min(low, ticks[0]), max(high, ticks[-1])
-    last = max([len(line) for line in curves.values()] + [2])
+    xs = [x for line in curves.values() for x, _ in line]
+    if log_x:
+        x_ticks = _decades(min(xs), max(xs)) if xs else [0.1, 1.0]
+        first, last = x_ticks[0], x_ticks[-1]
+    else:
+        first, last = 1.0, max([*xs, 2.0])
+        x_ticks = [t for t in _ticks(1, last) if 1 <= t <= last and t == int(t)]
 
-    def place(step: float, y: float) -> tuple[float, float]:
-        part = (math.log(y / low) / math.log(high / low)) if log_scale else (y - low) / (high - low)
-        x = _LEFT + (step - 1) / (last - 1) * (_WIDTH - _LEFT - _RIGHT)
-        return x, _HEIGHT - _BOTTOM - part * (_HEIGHT - _TOP - _BOTTOM)
+    def place(x: float, y: float) -> tuple[float, float]:
+        along = _part(x, first, last, log_x) * (_WIDTH - _LEFT - _RIGHT)
+        up = _part(y, low, high, log_scale) * (_HEIGHT - _TOP - _BOTTOM)
+        return _LEFT + along, _HEIGHT - _BOTTOM - up
 
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
@@ -84,10 +131,10 @@ def svg_of_curves(
         '<rect width="100%" height="100%" fill="#fff"/>',
     ]
     for tick in ticks:
-        _, y = place(1, tick)
+        _, y = place(first, tick)
         out.append(f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#e3e3e3"/>')
         out.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
-    for tick in [t for t in _ticks(1, last) if 1 <= t <= last and t == int(t)]:
+    for tick in x_ticks:
         x, _ = place(tick, high)
         out.append(f'<path d="M{x:.1f} {_HEIGHT - _BOTTOM}v5" stroke="#888"/>')
         out.append(
@@ -124,8 +171,9 @@ def svg_of_curves(
 
 
 def _png_of_curves(
-    curves: Mapping[str, Sequence[float]], title: str, x_label: str, y_label: str, log_scale: bool
+    curves: Mapping[str, Points], labels: tuple[str, str, str], log_scale: bool, log_x: bool
 ) -> bytes:
+    title, x_label, y_label = labels
     try:
         # The figure without pyplot: no window, no state that the user's own figures share.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -141,10 +189,9 @@ def _png_of_curves(
     axes = figure.add_subplot()
     for i, (name, line) in enumerate(curves.items()):
         colour, width, dash = _style(i, len(curves))
-        steps = range(1, len(line) + 1)
         axes.plot(
-            steps,
-            line,
+            [x for x, _ in line],
+            [y for _, y in line],
             color=colour,
             linewidth=0.75 * width,
             linestyle="--" if dash else "-",
@@ -152,6 +199,8 @@ def _png_of_curves(
         )
     if log_scale:
         axes.set_yscale("log")
+    if log_x:
+        axes.set_xscale("log")
     axes.set(title=title, xlabel=x_label, ylabel=y_label)
     axes.grid(axis="y", color="#e3e3e3")
     axes.legend(frameon=False)
@@ -172,12 +221,17 @@ def _is_drawn(y: float, log_scale: bool) -> bool:
     return math.isfinite(y) and (y > 0 or not log_scale)
 
 
-def _pieces(line: Sequence[float], log_scale: bool) -> list[list[tuple[int, float]]]:
-    """The runs of values that can be drawn, with their steps counted from 1."""
-    pieces: list[list[tuple[int, float]]] = [[]]
-    for step, y in enumerate(line, 1):
+def _part(x: float, low: float, high: float, is_log: bool) -> float:
+    """Where a number is between two others, as a share of the way."""
+    return math.log(x / low) / math.log(high / low) if is_log else (x - low) / (high - low)
+
+
+def _pieces(line: Points, log_scale: bool) -> list[Points]:
+    """The runs of points that can be drawn."""
+    pieces: list[Points] = [[]]
+    for x, y in line:
         if _is_drawn(y, log_scale):
-            pieces[-1].append((step, y))
+            pieces[-1].append((x, y))
         elif pieces[-1]:
             pieces.append([])
     return [piece for piece in pieces if piece]

@@ -287,9 +287,18 @@ def _framework_kind(data: object) -> str | None:
     return None
 
 
-def as_batch(batch: object, loss: Callable[..., Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def as_batch(
+    batch: object, loss: Callable[..., Any], *, has_weights: bool = False
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The arguments of the model, and the targets of the loss: (x, y), (x1, x2, y), or one array
-    alone, for a loss without a target."""
+    alone, for a loss without a target. The weights of examples come after the target."""
+    if has_weights:
+        if not isinstance(batch, tuple) or len(batch) < 3:
+            raise ArgumentError(
+                'With sample_weight="last" a batch is a tuple (inputs, target, weights), got '
+                f"{shown(batch)}."
+            )
+        return batch[:-2], batch[-2:]
     if isinstance(batch, tuple) and len(batch) != 1:
         if len(batch) == 0:
             raise ArgumentError("A batch is an empty tuple; it should be (inputs, targets).")

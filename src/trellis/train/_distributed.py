@@ -11,6 +11,7 @@ import numpy as np
 from .._array.creation import asarray
 from .._array.interchange import to_numpy
 from .._core import tree
+from .._core.container import Container
 from .._core.errors import ArgumentError
 from .._core.threefry import fold_in_words
 from .._random.stream import is_key
@@ -19,11 +20,13 @@ from ..data.sharding import share
 from ..distributed import all_reduce, broadcast, check_same
 from ..distributed._agreement import broadcast_json, gather_arrays
 from ..distributed._group import group
-from ._data import ArraySource, Source, as_batch
+from ._data import Source
 from ._distributed_step import DistributedStep
 from ._epoch import Statistics
-from ._fit import Run, evaluated
+from ._evaluate import evaluated
 from ._history import History
+from ._resume import load_run
+from ._run import Run
 
 
 class Shares:
@@ -62,10 +65,8 @@ class DistributedRun(Run):
         self._engine = group().engine(backend)
         check_same((self.v, self.buffers, self.state), backend=backend)
         words = broadcast_json(list(self._words), backend)
-        self._words = (words[0], words[1])
+        self.set_words((words[0], words[1]))
         self._take_from_first()
-        if isinstance(self._source, ArraySource):
-            self._source.key = fold_in_words(self._words, 0)
         if self._loader is not None:
             if self._loader.loader.ranks > 1:
                 raise ArgumentError(
@@ -73,17 +74,22 @@ class DistributedRun(Run):
                     "gives shares already: leave out its rank and ranks."
                 )
             self._take_data_state()
-        self._source: Any = Shares(self._source, self._rank, self._size)
+        self._source = Shares(self._source, self._rank, self._size)
         self._train_step = DistributedStep(
             self._parts, is_compiled=self._is_compiled, is_synchronized=self.is_synchronized
         )
 
+    @property
+    def is_first_rank(self) -> bool:
+        return bool(self._rank == 0)
+
     def _take_data_state(self) -> None:
         """The state of the loader of rank 0, on all ranks: seeds may have been drawn."""
         if self._loader is not None:
-            known = broadcast_json([self._data_state(), self.epoch], self._target.backend)
+            known = broadcast_json([self.data_state(), self.epoch], self._target.backend)
             self._loader.load(*known)
-            self._position = known[0]["batch"]
+            if self.steps_per_epoch is None:
+                self._position = known[0]["batch"]
 
     def _take_from_first(self) -> None:
         """Variables, buffers and states of rank 0, on all ranks."""
@@ -99,9 +105,20 @@ class DistributedRun(Run):
     ) -> None:
         super().train(epochs, is_shown and self._rank == 0, path, every)
 
-    def _one_step(self, share: Any) -> None:
+    def _step_of_parts(self) -> Any:
+        """That of several ranks is made when they have agreed."""
+        if self.accumulate > 1:
+            raise ArgumentError(
+                "fit(distributed=True) has no accumulate: more ranks or smaller batches give the "
+                "same update, and optimizer.accumulated(n) takes the mean gradient of n batches."
+            )
+        if any([each.clock is not None for each in self.callbacks]):
+            raise ArgumentError("A StepTimer measures a step of one process: leave it out.")
+        return None
+
+    def _one_step(self, share: Any) -> bool:
         batch, count, total = share
-        inputs, targets = as_batch(batch, self._loss)
+        inputs, targets = self._as_batch(batch)
         draws = fold_in_words(fold_in_words(self._words, 1), self.step)
         # Each rank drops other units.
         draws = fold_in_words(draws, self._rank)
@@ -119,6 +136,7 @@ class DistributedRun(Run):
         self.step += 1
         self._position += 1
         self._pending.append(((count, total), values))
+        return True
 
     def _note(self, values: dict[str, Any], size: tuple[int, int]) -> None:
         """The loss is that of the joined batch, which rank 0 counts; metrics are of the share."""
@@ -164,26 +182,23 @@ class DistributedRun(Run):
         self._bring_home()
         super().hand_over()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def snapshot(self) -> tuple[Container, dict[str, Any]] | None:
         self._collect()
         mine, self._statistics = self._statistics, self._joined(self._statistics)
-        if self._rank == 0:
-            self._bring_home()
-            super().save(path)
+        self._bring_home()
+        found = super().snapshot() if self._rank == 0 else None
         self._statistics = mine
+        return found
 
     def resume(self, path: str | os.PathLike[str]) -> None:
         """Rank 0 reads the file; the others need not see it."""
         backend = self._target.backend
         if self._rank == 0 and Path(path).exists():
-            shares, self._source = self._source, self._source.source
-            self.load(path)
-            self._source = shares
+            load_run(self, path)
         history = self.history.as_dict()
         known = [list(self._words), self.step, self.epoch, self._position, history]
         words, self.step, self.epoch, self._position, history = broadcast_json(known, backend)
-        self._words, self.history = (words[0], words[1]), History(**history)
-        if isinstance(self._source.source, ArraySource):
-            self._source.source.key = fold_in_words(self._words, 0)
+        self.history = History(**history)
+        self.set_words((words[0], words[1]))
         self._take_data_state()
         self._take_from_first()

@@ -13,12 +13,8 @@ from .._array.interchange import to_backend
 from .._core import tree
 from .._core.errors import ArgumentError, ArgumentTypeError
 from ._metrics import Accuracy, Mean, Metric, WholeEpoch, as_host
+from ._names import METRICS
 
-_NAMED: dict[str, Callable[[], Metric]] = {
-    "accuracy": Accuracy,
-    "mean_absolute_error": lambda: Mean(functional.mae_loss),
-    "mean_squared_error": lambda: Mean(functional.mse_loss),
-}
 # A function that nobody calls a mean keeps no more than this, in bytes.
 _LIMIT = 2**30
 
@@ -54,11 +50,11 @@ def _as_metric(given: Any) -> Metric:
     if isinstance(given, Metric):
         return given
     if isinstance(given, str):
-        if given not in _NAMED:
+        if given not in METRICS:
             raise ArgumentError(
-                f"Unknown metric {given!r}; known are {', '.join(_NAMED)}, or give a function."
+                f"Unknown metric {given!r}; known are {', '.join(METRICS)}, or give a function."
             )
-        return _NAMED[given]()
+        return METRICS[given]()
     if isinstance(given, type) and issubclass(given, Metric):
         raise ArgumentTypeError(
             f"A metric is the class {given.__name__}: pass an instance, {given.__name__}()."
@@ -116,6 +112,11 @@ class Statistics:
                 "trellis.train.Metric with smaller statistics, or write trellis.train."
                 "WholeEpoch(fn) to keep all outputs."
             )
+
+    def glance(self) -> dict[str, float]:
+        """The values so far of the metrics whose statistics are a few numbers."""
+        small = [name for name, found in self._found.items() if isinstance(found, dict)]
+        return {name: self._value(name) for name in small}
 
     def compute(self) -> dict[str, float]:
         """The loss and the values of all metrics; each is one number."""

@@ -4,7 +4,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._curves import draw_curves, svg_of_curves
+from .._core.errors import ArgumentError
+from ._curves import Picture, drawn
 
 
 @dataclass
@@ -21,6 +22,8 @@ class History:
     losses: list[float] = field(default_factory=list)
     metrics: dict[str, list[float]] = field(default_factory=dict)
     stopped_early: bool = False
+    epoch_steps: list[int] = field(default_factory=list)
+    validations: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def final_loss(self) -> float:
@@ -33,14 +36,49 @@ class History:
             self.metrics.setdefault(name, []).append(value)
 
     def plot(
-        self, path: str | os.PathLike[str], *, title: str = "Loss", log_scale: bool = False
-    ) -> None:
-        """Draw the losses to a `.svg` or `.png` file."""
-        draw_curves(path, {"loss": self.losses}, title=title, log_scale=log_scale)
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str = "Loss",
+        log_scale: bool = False,
+        metric: str = "loss",
+    ) -> Picture:
+        """The losses of all steps and those on the validation data as a picture, which notebooks
+        show; written to a `.svg` or `.png` file too, if one is named.
+
+        Another `metric` is drawn by epochs, with its values on the validation data.
+        """
+        curves: dict[str, Any] = {}
+        if metric == "loss":
+            curves["loss"] = self.losses
+        elif metric in self.metrics:
+            curves[metric] = self._by_step(self.metrics[metric])
+        else:
+            raise ArgumentError(
+                f"The history has no metric {metric!r}; it has {', '.join(self.metrics)}."
+            )
+        seen = {int(each["step"]): each[metric] for each in self.validations if metric in each}
+        if seen:
+            curves["validation"] = seen
+        if title == "Loss" and metric != "loss":
+            title = metric
+        return drawn(path, curves, title, "step", metric, log_scale=log_scale)
+
+    def _by_step(self, values: list[float]) -> dict[float, float]:
+        """The values of epochs at the steps at which these ended."""
+        if len(self.epoch_steps) == len(values):
+            return dict(zip(self.epoch_steps, values, strict=True))
+        return dict(enumerate(values, 1))  # made by hand, or of an older version
 
     def as_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, as JSON can hold them."""
-        return {"losses": self.losses, "metrics": self.metrics, "stopped_early": self.stopped_early}
+        return {
+            "losses": self.losses,
+            "metrics": self.metrics,
+            "stopped_early": self.stopped_early,
+            "epoch_steps": self.epoch_steps,
+            "validations": self.validations,
+        }
 
     def _repr_html_(self) -> str:
         """What notebooks show: the losses as a picture, and the metrics of each epoch."""
@@ -52,8 +90,7 @@ class History:
             [i + 1, *[f"{x[i]:.6g}" if i < len(x) else "" for x in self.metrics.values()]]
             for i in range(epochs)
         ]
-        picture = svg_of_curves({"loss": self.losses}, "Loss", "step", "loss", False)
-        return picture + html.table(["epoch", *names], rows, repr(self)[1:-1])
+        return self.plot().svg + html.table(["epoch", *names], rows, repr(self)[1:-1])
 
     def __repr__(self) -> str:
         last = ", ".join(

@@ -1,6 +1,7 @@
-"""The progress bar: epoch, steps, loss and rate on one line."""
+"""The progress bar: epoch, steps, loss, learning rate and metrics on one line."""
 
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -11,10 +12,8 @@ class Progress:
         self._bar: Any = None
         if is_shown:
             # Here, so that `import trellis` does not pay for it.
-            from tqdm import tqdm
-
             is_terminal = sys.stderr.isatty()
-            self._bar = tqdm(
+            self._bar = _bar()(
                 total=total,
                 initial=done,
                 desc=name,
@@ -45,3 +44,17 @@ class Progress:
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _bar() -> Any:
+    """tqdm's bar: in notebooks that show widgets, the one made of them."""
+    shell = sys.modules.get("IPython")
+    running = None if shell is None else shell.get_ipython()
+    is_notebook = running is not None and "IPKernelApp" in running.config
+    if is_notebook and find_spec("ipywidgets") is not None:
+        from tqdm.notebook import tqdm as notebook_bar
+
+        return notebook_bar
+    from tqdm import tqdm
+
+    return tqdm

@@ -12,7 +12,8 @@ from .._core.typing import Array, Nest
 from .._gradients.transforms import differentiated, stop_gradient
 from .._random.stream import stream
 from ._metrics import Metric
-from ._precision import are_finite, cast_floats, choose, next_scale
+from ._precision import are_finite, cast_floats, choose, is_float, next_scale
+from ._weights import Weighting
 
 if TYPE_CHECKING:
     from ..nn.module.module import Module
@@ -28,6 +29,8 @@ class Parts(NamedTuple):
     backend: str
     precision: str | None = None
     allow_unused: bool = False
+    weighting: Weighting | None = None
+    clipping: Any = None
 
 
 def _raise_unreached(func: object, names: Sequence[str], on_leaves: object) -> None:
@@ -50,7 +53,7 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
     by it before it is differentiated; the values are not. `update(v, state, scale, grads)` gives
     `(v, state, scale)`.
     """
-    model, loss, optimizer, metrics, backend, precision, allow_unused = parts
+    model, loss, optimizer, metrics, backend, precision, allow_unused, weighting, clipping = parts
     when_unreached = None if allow_unused else _raise_unreached
     xp = load(backend)
     is_scaled = precision == "float16"
@@ -67,10 +70,13 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 output, new_buffers = model.apply(v, buffers, *given)
             if precision is not None:
                 output = cast_floats(output, "float32")
-            value = loss(output, *targets)
+            if weighting is None:
+                value, shown = loss(output, *targets), targets
+            else:
+                value, shown = weighting(loss, output, targets), targets[:1]
             # The metrics are of the same forward pass; no gradient goes through them.
             fixed = stop_gradient(output) if metrics else None
-            values = {name: metric.measure(fixed, *targets) for name, metric in metrics.items()}
+            values = {name: metric.measure(fixed, *shown) for name, metric in metrics.items()}
             values["loss"] = stop_gradient(value)
             if weight is not None:
                 value = value * xp.astype(weight, value.dtype)
@@ -82,14 +88,30 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return grads, new_buffers, values
 
     def update(v: Container, state: Nest, scale: Container, grads: Container) -> Any:
+        is_finite = are_finite(grads, xp) if is_scaled else None
+        if clipping is not None:
+            grads, _ = clipping.update(grads, clipping.init(grads))
         new_v, new_state = optimizer.update(v, grads, state)
+        if "rate" in scale:
+            new_v = _shortened(v, new_v, scale.rate, xp)
         if is_scaled:
-            is_finite = are_finite(grads, xp)
             new_v, new_state = choose(is_finite, new_v, v), choose(is_finite, new_state, state)
-            scale = next_scale(scale, is_finite, xp)
+            scale = Container(**{**scale, **next_scale(scale, is_finite, xp)})
         return new_v, new_state, scale
 
     return gradients, update
+
+
+def _shortened(v: Container, new_v: Container, factor: Array, xp: Any) -> Any:
+    """The step times a factor: that of the learning rate, for every optimizer alike."""
+    is_whole = factor == 1  # until then, the same bits as without a factor
+
+    def part(x: Any, y: Any) -> Any:
+        if not is_float(x):
+            return y
+        return xp.where(is_whole, y, x + xp.astype(factor, x.dtype) * (y - x))
+
+    return tree.map(part, v, new_v)
 
 
 def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:

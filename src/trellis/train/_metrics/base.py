@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .._array.creation import asarray
-from .._array.interchange import to_numpy
-from .._array.manipulation import concat
-from .._array.reduction import mean
-from .._core import tree
-from .._core.dispatch import backend_of, load
-from .._core.errors import ArgumentTypeError, ShapeError
-from .._core.kinds import check_arguments, shown
-from .._core.shapes import one_of
-from .._core.typing import Nest
-from ..functional.metrics import AVERAGES, count_hits, count_pairs, f1_of_counts
+from ..._array.creation import asarray
+from ..._array.interchange import to_numpy
+from ..._array.manipulation import concat
+from ..._array.reduction import mean
+from ..._core import tree
+from ..._core.dispatch import backend_of
+from ..._core.errors import ShapeError
+from ..._core.kinds import check_arguments
+from ..._core.typing import Nest
 
 
 class Metric:
@@ -64,7 +62,7 @@ class Metric:
 
     def merge(self, first: Any, second: Any) -> Nest:
         """The statistics of two batches together; their sums, unless a subclass says otherwise."""
-        return tree.map(lambda x, y: _wide(x) + _wide(y), first, second)
+        return tree.map(lambda x, y: wide(x) + wide(y), first, second)
 
     def compute(self, statistics: Any) -> Nest:
         """The value for all batches whose statistics were merged."""
@@ -105,7 +103,7 @@ class Mean(Metric):
     def measure(self, output: Any, *targets: Any) -> Nest:
         value = self.fn(output, *targets)
         shape = tuple(getattr(value, "shape", ()))
-        count = math.prod(shape) if shape else _rows((*targets, output))
+        count = math.prod(shape) if shape else rows_of((*targets, output))
         like = tree.leaves(output)[0]
         if not hasattr(value, "dtype"):
             value = asarray(value, backend=backend_of(like))
@@ -115,9 +113,7 @@ class Mean(Metric):
         }
 
     def merge(self, first: Any, second: Any) -> Nest:
-        one, other = _wide(first["count"]), _wide(second["count"])
-        total = one * _wide(first["mean"]) + other * _wide(second["mean"])
-        return {"mean": total / max(one + other, 1), "count": one + other}
+        return merged_means(first, second)
 
     def compute(self, statistics: Any) -> float:
         return float(statistics["mean"])
@@ -158,65 +154,6 @@ class WholeEpoch(Metric):
         return self.fn(*tree.map(lambda *parts: concat(list(parts), axis=0), *statistics))
 
 
-class Accuracy(Metric):
-    """The share of predictions that are right: `functional.accuracy` over all examples, and over
-    all positions where an example has several.
-
-    >>> import numpy as np, trellis
-    >>> metric = trellis.train.Accuracy()
-    >>> found = metric.update(None, np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1]))
-    >>> round(metric.compute(metric.update(found, np.array([[0.3, 0.7]]), np.array([1]))), 4)
-    0.6667
-    """
-
-    def measure(self, output: Any, *targets: Any) -> Nest:
-        right, count = count_hits(output, *targets)
-        return {"right": right, "count": asarray(count, dtype="int32", backend=backend_of(right))}
-
-    def compute(self, statistics: Any) -> float:
-        return float(statistics["right"]) / max(int(statistics["count"]), 1)
-
-
-class F1Score(Metric):
-    """`functional.f1_score` over all examples, from the counts of (target, prediction).
-
-    `num_classes` is the last axis of the scores, unless it is passed; predictions that are classes
-    need it. `average` is that of the function; with "none" the value has one entry per class, and
-    `fit` and `evaluate` take only those with one.
-
-    >>> import numpy as np, trellis
-    >>> metric = trellis.train.F1Score(2)
-    >>> found = metric.update(None, np.array([0, 1, 1]), np.array([0, 1, 0]))
-    >>> round(float(metric.compute(metric.update(found, np.array([0]), np.array([0])))), 4)
-    0.7333
-    """
-
-    def __init__(self, num_classes: int | None = None, *, average: str = "macro"):
-        check_arguments(F1Score, locals())
-        one_of("F1Score", "average", average, AVERAGES)
-        self.num_classes, self.average = num_classes, average
-
-    @property
-    def name(self) -> str:
-        return "f1_score"
-
-    def measure(self, output: Any, *targets: Any) -> Nest:
-        classes = self.num_classes
-        if classes is None:
-            if len(targets) != 1 or len(output.shape) == len(targets[0].shape) < 2:
-                raise ArgumentTypeError(
-                    "F1Score() cannot see how many classes there are in predictions that are "
-                    f"{shown(output)}: write F1Score(num_classes)."
-                )
-            classes = int(output.shape[-1])
-        return {"counts": count_pairs("F1Score", output, targets[0], classes)}
-
-    def compute(self, statistics: Any) -> Nest:
-        counts = np.asarray(statistics["counts"], np.float64)
-        value = f1_of_counts(load("numpy"), counts, self.average)
-        return value if self.average == "none" else float(value)
-
-
 # Helpers ------------------------------------------------------------------------------------------
 
 
@@ -225,14 +162,21 @@ def as_host(x: Any) -> Any:
     return np.asarray(to_numpy(x)) if hasattr(x, "dtype") else np.asarray(x)
 
 
-def _wide(x: Any) -> Any:
+def wide(x: Any) -> Any:
     """NumPy's widest type of a kind, in which sums over an epoch are exact."""
     if x.dtype.kind in "biu":
         return x.astype(np.int64)
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
 
 
-def _rows(nest: Nest) -> int:
+def merged_means(first: Any, second: Any) -> dict[str, Any]:
+    """The mean and the count of two groups together."""
+    one, other = wide(first["count"]), wide(second["count"])
+    total = one * wide(first["mean"]) + other * wide(second["mean"])
+    return {"mean": total / max(one + other, 1), "count": one + other}
+
+
+def rows_of(nest: Nest) -> int:
     """The number of examples of a batch."""
     for x in tree.leaves(nest):
         if len(getattr(x, "shape", ())):

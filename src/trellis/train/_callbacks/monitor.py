@@ -1,0 +1,59 @@
+"""A metric that a callback watches, and whether it became better."""
+
+import math
+from typing import Any, Literal
+
+from ..._core.errors import ArgumentError
+from .base import Callback
+
+Mode = Literal["min", "max"]
+
+
+class Monitoring(Callback):
+    """The part that early stopping, plateaus and the best checkpoint share."""
+
+    monitor: str | None
+    mode: str
+    min_delta: float
+    patience: int
+
+    def _watch(self, monitor: str | None, mode: str, min_delta: float, patience: int) -> None:
+        if mode not in ("min", "max"):
+            raise ArgumentError(f'mode must be "min" or "max", got {mode!r}.')
+        if patience < 1:
+            raise ArgumentError(f"patience must be at least 1, got {patience}.")
+        self.monitor, self.mode = monitor, mode
+        self.min_delta, self.patience = min_delta, patience
+        self._forget()
+
+    def _forget(self) -> None:
+        self.best, self.waited = math.inf, 0
+
+    def _name(self, run: Any) -> str:
+        if self.monitor is not None:
+            return self.monitor
+        return "validation_loss" if run.has_validation else "loss"
+
+    def _past(self, run: Any) -> list[float]:
+        """The values of a run that is resumed."""
+        found: list[float] = run.history.metrics.get(self._name(run), [])
+        return found
+
+    def _latest(self, run: Any) -> float:
+        name = self._name(run)
+        if name not in run.history.metrics:
+            raise ArgumentError(
+                f"{type(self).__name__} watches {name!r}, which is not recorded; recorded are "
+                f"{', '.join(run.history.metrics)}."
+            )
+        value: float = run.history.metrics[name][-1]
+        return value
+
+    def _note(self, value: float) -> bool:
+        """Count one more epoch; whether its value is the best so far."""
+        value = value if self.mode == "min" else -value
+        if value < self.best - self.min_delta:
+            self.best, self.waited = value, 0
+            return True
+        self.waited += 1
+        return False
