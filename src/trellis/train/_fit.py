@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ from ._modes import evaluation_mode, training_mode
 from ._precision import checked_precision, first_scale
 from ._progress import Progress
 from ._step import Parts, evaluation_step, no_scale, training_step
+from ._trainable import trained_by
 from .checkpoint import load_checkpoint, read_checkpoint, read_extra, save_checkpoint
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def fit(
     cast_data: bool = True,
     allow_unused: bool = False,
     allow_nan: bool = False,
+    trainable: str | Sequence[str] | None = None,
     distributed: bool = False,
     synchronize_batch_norm: bool = False,
     sharding: Any = None,
@@ -105,6 +107,10 @@ def fit(
     written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
     `optimizer.state` hold where it is. A Loader is where it is too, and a checkpoint holds its
     state; `fit` begins at the position of the Loader.
+
+    `trainable` names what is trained, by patterns of key paths such as "head/*" (`optim.groups` has
+    their rules): the rest costs no gradient and has no state. Without it, everything is, but for
+    what is frozen in the source of a converted model, and what adapters lie on (`nn.lora`).
 
     A model is trained in training mode, and has its mode of before afterwards: `model.eval()` does
     not last through `fit`. In a model that is in training mode, modules that were set to evaluation
@@ -158,6 +164,7 @@ def fit(
     run = kind(model, loss, optimizer, metrics, compile, mixed_precision, seed)
     run.is_synchronized = synchronize_batch_norm
     run.allow_unused, run.allow_nan = allow_unused, allow_nan
+    run.trainable = trainable
     run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     run.callbacks = as_callbacks(callbacks, early_stopping)
     if checkpoint is None and (resume or checkpoint_every is not None):
@@ -210,6 +217,7 @@ class Run:
     is_synchronized = False
     allow_unused = False
     allow_nan = False
+    trainable: str | Sequence[str] | None = None
     _checked = 0
 
     def __init__(
@@ -294,6 +302,7 @@ class Run:
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
             _build(model, self._source, self._loss)
+        self.optimizer = trained_by(model, self.optimizer, self.trainable)
         self._target: Target = target_of(model.v, is_cast, self._source, sharding)
         backend = self._target.backend
         self._xp = load(backend)
