@@ -72,6 +72,7 @@ class Pretrained(Module):
     def hugging_face_names(self) -> dict[str, str]:
         """{key path of each variable and buffer here: its name in Hugging Face's files}."""
         chains = [*self.v.key_chains(), *self.buffers.key_chains()]
+        chains = [chain for chain in chains if "adapters" not in chain.split("/")]
         return names_of(chains, self._names())
 
     def _names(self) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .._core.exports import public_names as _public_names
 from . import init as init
+from .adapters.managing import lora as lora
 from .layers.activation import ELU as ELU
 from .layers.activation import GEGLU as GEGLU
 from .layers.activation import GELU as GELU

@@ -164,7 +164,7 @@ class Groups(Optimizer):
         """
         raise ArgumentError(_each(f"with_lookahead({every}, {factor})"))
 
-    def _planned(self, v: Nest) -> Plan:
+    def _planned(self, v: object) -> Plan:
         chains = tuple(_chains(v))
         return self._plan if chains == self._plan.chains else self._plan_of(chains)
 
@@ -223,11 +223,11 @@ def groups(parts: Mapping[str, Optimizer], *, frozen: str | Sequence[str] = ()) 
 # -------------------------------------------------------------------------------------------------
 
 
-def _chains(nest: Nest) -> list[str]:
+def _chains(nest: object) -> list[str]:
     return tree.key_chains(nest) if tree.is_nest(nest) else [""]
 
 
-def _leaves(nest: Nest) -> list[Any]:
+def _leaves(nest: object) -> list[Any]:
     return tree.leaves(nest) if tree.is_nest(nest) else [nest]
 
 

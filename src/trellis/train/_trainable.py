@@ -12,6 +12,7 @@ from .._core.errors import ArgumentError
 from .._core.patterns import as_patterns, matches, require_matches
 from .._core.typing import Nest
 from .._gradients.transforms import WhenUnreached, differentiated
+from ..nn.adapters.managing import untrained
 from ..nn.module.queries import below
 from ..optim.grouping import Groups
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def frozen_in(model: "Module") -> list[str]:
     """The key paths of variables that are frozen for good: by the source of a converted model, or
     under adapters."""
-    top, frozen = model.__node__, []
+    top, frozen = model.__node__, untrained(model)
     for module in below(model):
         chains = getattr(module, "frozen", ())
         names, node = [], module.__node__
