@@ -87,6 +87,7 @@ from .layers.sequential import Sequential as Sequential
 from .layers.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from .layers.transformer import TransformerEncoderLayer as TransformerEncoderLayer
 from .module.module import Module as Module
+from .quantized.stored import quantize as quantize
 
 
 def __dir__() -> list[str]:

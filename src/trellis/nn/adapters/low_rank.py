@@ -9,8 +9,8 @@ constant to the gradient, as in the paper (Liu et al., 2024) and in PEFT.
 from typing import Any, Unpack
 
 from ..._array.elementwise import sqrt
-from ..._array.products import matmul, matrix_transpose
 from ..._array.manipulation import expand_dims
+from ..._array.products import matmul, matrix_transpose
 from ..._array.reduction import sum as sum_
 from ..._core.container import Container
 from ..._core.typing import Array, Device, DTypeLike
