@@ -1,4 +1,4 @@
-"""GGUF files against the gguf package: its writer's files, and its own dequantisation bit for bit."""
+"""GGUF files against the gguf package: its writer's files, its own dequantisation, bit for bit."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,8 @@ from trellis.testing import assert_close
 from trellis.train import fit
 
 CONFIG = {"vocab_size": 512, "hidden_size": 128, "num_attention_heads": 2,
-          "intermediate_size": 512, "num_hidden_layers": 1, "max_position_embeddings": 16}  # fmt: skip
+          "intermediate_size": 512, "num_hidden_layers": 1,
+          "max_position_embeddings": 16}  # fmt: skip
 
 
 def by_formula(w, bits, group):

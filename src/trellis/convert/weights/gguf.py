@@ -77,8 +77,8 @@ class GGUF(Mapping[str, Any]):
 def read_gguf(path: str | os.PathLike[str], /) -> GGUF:
     """Read a GGUF file: a mapping from names to NumPy arrays, with `metadata` of settings.
 
-    Arrays are restored to float32 when they are asked for, with the bits of the `gguf` package, from
-    F32, F16, BF16, Q8_0, Q4_0 and Q4_K; the file is mapped into memory. A damaged file raises.
+    Arrays are restored to float32 when they are asked for, with the bits of the `gguf` package,
+    from F32, F16, BF16, Q8_0, Q4_0 and Q4_K; the file is mapped into memory. A damaged file raises.
 
     Args:
         path: The file.

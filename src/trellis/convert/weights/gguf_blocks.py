@@ -44,7 +44,7 @@ def _q4_0(blocks: Any) -> Any:
 
 
 def _q4_k(blocks: Any) -> Any:
-    """Eight groups of 32: each has a scale and a lowest value of 6 bits, in units of the block's."""
+    """Eight groups of 32, each with a scale and a lowest value of 6 bits, in two units."""
     unit, low_unit = _halves(blocks[:, :2]), _halves(blocks[:, 2:4])
     first, second, high = blocks[:, 4:8], blocks[:, 8:12], blocks[:, 12:16]
     scales = np.concatenate([first & 0x3F, (high & 0x0F) | ((first >> 2) & 0x30)], axis=1)

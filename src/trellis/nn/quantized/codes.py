@@ -1,8 +1,8 @@
 """Matrices as small integers and one scale for a group of them: made on the host, once for all
 frameworks, and restored by the arrays' framework.
 
-An integer times a scale of 11 bits has at most 19 bits: the product is exact in float32, and rounded
-once where the result is narrower. So the restored weights have the same bits everywhere.
+An integer times a scale of 11 bits has at most 19 bits: the product is exact in float32, and
+rounded once where the result is narrower. So the restored weights have the same bits everywhere.
 """
 
 from typing import Any, NamedTuple
