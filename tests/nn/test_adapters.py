@@ -18,7 +18,7 @@ from trellis.train import fit
 CLOSE = {"rtol": 0, "atol": 1e-6}  # what the formats promise: float32 in another order
 SMALL = {"vocab_size": 30, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32,
          "num_hidden_layers": 2}  # fmt: skip
-TOKENS = np.array([[2, 7, 3, 9], [1, 5, 20, 4]])
+TOKENS = np.array([[2, 7, 3, 9], [1, 5, 20, 4]], "int32")
 # The model here, its configuration, the class in transformers, layers for adapters in PEFT's words
 # and as patterns.
 PAIRS = {

@@ -65,7 +65,7 @@ def test_layers(backend):
     """A dense layer, a table and its rows, with the restored weight; in one program too."""
     trellis.seed(0)
     model = nn.Sequential(nn.Embedding(9, 12), nn.Linear(12, 5, with_bias=False))
-    indices = trellis.asarray(np.array([[2, 7, 2]]), backend=backend)
+    indices = trellis.asarray(np.array([[2, 7, 2]], "int32"), backend=backend)
     nn.quantize(model, 4, 4)
     assert model.v.key_chains() == []
     words, w = (trellis.to_numpy(weight_of(layer)) for layer in model)
@@ -85,7 +85,7 @@ def test_files_are_small(backend, tmp_path):
     model.save_weights(tmp_path / "half")
     nn.quantize(model, 4, dtype="float32")
     model.v = trellis.tree.map(lambda x: trellis.astype(x, "float32"), model.v)
-    tokens = trellis.asarray(np.array([[2, 7, 3]]), backend=backend)
+    tokens = trellis.asarray(np.array([[2, 7, 3]], "int32"), backend=backend)
     expected = trellis.to_numpy(model(tokens).pooled)
     model.v = trellis.tree.map(lambda x: trellis.astype(x, "float16"), model.v)
     model.save_weights(tmp_path / "small")

@@ -13,6 +13,7 @@ from .._core.patterns import as_patterns, matches, require_matches
 from .._core.typing import Nest
 from .._gradients.transforms import WhenUnreached, differentiated
 from ..nn.adapters.managing import untrained
+from ..nn.adapters.targets import chain_from
 from ..nn.module.queries import below
 from ..optim.grouping import Groups
 
@@ -23,14 +24,10 @@ if TYPE_CHECKING:
 def frozen_in(model: "Module") -> list[str]:
     """The key paths of variables that are frozen for good: by the source of a converted model, or
     under adapters."""
-    top, frozen = model.__node__, untrained(model)
+    frozen = untrained(model)
     for module in below(model):
-        chains = getattr(module, "frozen", ())
-        names, node = [], module.__node__
-        while node is not top:
-            names.append("/".join(node.link.path))
-            node = node.link.parent
-        frozen += ["/".join([*names[::-1], chain]) for chain in chains]
+        own = chain_from(module, model)
+        frozen += [f"{own}/{chain}" if own else chain for chain in getattr(module, "frozen", ())]
     return frozen
 
 
@@ -71,6 +68,8 @@ class Trained:
         self._optimizer.state = new
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy that is being made has no optimizer yet
+            raise AttributeError(name)
         return getattr(self._optimizer, name)
 
     def split(self, v: Container, /) -> tuple[Container, Container]:

@@ -54,10 +54,10 @@ class Adapter(Module):
         options: dict[str, Any] = {"dtype": dtype, "device": device}
         # The product begins at zero: one of the two does, in a table the one that is read by index.
         make_a, make_b = (Zeros(), Normal(0.0, 1.0)) if self._is_table else (_UNIFORM, Zeros())
-        fans = {"fan_in": inputs, "fan_out": outputs}
+        options |= {"fan_in": inputs, "fan_out": outputs}
         v = {
-            "a": make_a((self._rank, inputs), **fans, **options),
-            "b": make_b((outputs, self._rank), **fans, **options),
+            "a": make_a((self._rank, inputs), **options),
+            "b": make_b((outputs, self._rank), **options),
         }
         if self._begin is not None:
             v["m"] = self._begin

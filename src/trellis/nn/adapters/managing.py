@@ -240,8 +240,9 @@ def remove(model: M, name: str | None = None) -> M:
                 holder.drop(each)
         if not holder.names:
             release(module.__node__, holder)
-            module.adapters = None
-            del module.adapters
+            owner: Any = module
+            owner.adapters = None  # the tree lets go of their variables
+            del owner.adapters
     return model
 
 

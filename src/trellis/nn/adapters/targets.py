@@ -8,6 +8,7 @@ from ..._core.dtypes import FLOATING
 from ..._core.errors import ArgumentError
 from ..._core.patterns import listed, matches, require_matches
 from ..module.module import Module
+from ..module.node import way_up
 from ..module.queries import below
 from ..module.variables import stored_variables
 from .attached import Adapters, kind_of
@@ -25,13 +26,9 @@ class Target(NamedTuple):
 
 def chain_from(module: Module, top: Module) -> str:
     """The key path of a module below another."""
-    parts: list[str] = []
-    node = module.__node__
-    while node is not top.__node__:
-        assert node.link is not None, "a module below has a way up"
-        parts = [*node.link.path, *parts]
-        node = node.link.parent
-    return "/".join(parts)
+    way = way_up(module.__node__, top.__node__)
+    assert way is not None, "a module below has a way up"
+    return "/".join(["/".join(link.path) for link in way[::-1]])
 
 
 def candidates(model: Module) -> list[Target]:
