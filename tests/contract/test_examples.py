@@ -22,6 +22,7 @@ STEPS = {
     "pinn": 8,
     "custom_gradient": 10,
     "four_backends": 10,
+    "text_classifier": 8,
 }
 
 

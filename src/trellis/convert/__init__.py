@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .tensorflow import from_tensorflow as from_tensorflow
     from .torch import from_torch as from_torch
     from .weights.back import state_dict as state_dict
+    from .weights.gguf import read_gguf as read_gguf
     from .weights.loading import load_keras_weights as load_keras_weights
     from .weights.loading import load_torch_weights as load_torch_weights
     from .weights.report import WeightsReport as WeightsReport
@@ -42,6 +43,7 @@ _HOMES = {
     "from_torch": "torch",
     "load_keras_weights": "weights.loading",
     "load_torch_weights": "weights.loading",
+    "read_gguf": "weights.gguf",
     "rule": "rules",
     "state_dict": "weights.back",
 }

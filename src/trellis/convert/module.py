@@ -13,6 +13,7 @@ from .._array.interchange import to_numpy
 from .._core.container import Container
 from .._core.typing import Array, Device, DTypeLike
 from ..graph import Graph, program_of
+from ..graph.graph import values_in
 from ..nn import Module
 from .reading import Notes, Reading
 from .source import source_of
@@ -33,6 +34,7 @@ class ConvertedModule(Module):
         self.aliases = dict(reading.aliases)
         self._inputs = reading.inputs
         self._notes: Notes = reading.notes
+        self._frozen = list(reading.frozen)
         self._to = to
         self._example = reading.example
         self._program = program_of(reading.graph)
@@ -86,6 +88,14 @@ class ConvertedModule(Module):
         known |= {value.name: x for value, x in zip(graph.inputs, inputs)}
         return known
 
+    @property
+    def frozen(self) -> list[str]:
+        """The key paths of variables that the source does not train; `fit` leaves them alone.
+
+        For `optim.groups(..., frozen=model.frozen)` too.
+        """
+        return sorted({*self._frozen, *constant_variables(self.graph)})
+
     def report(self) -> str:
         """What the conversion did: operations and their counts, casts, what was folded and fused,
         and whether the outputs were compared with the source's."""
@@ -131,6 +141,16 @@ class ConvertedModule(Module):
 
     def extra_repr(self) -> str:
         return f"from {self.source}, {len(self.graph.nodes)} calls"
+
+
+def constant_variables(graph: Graph) -> list[str]:
+    """Variables from which no gradient can come: all their uses are `stop_gradient`."""
+    used: dict[str, set[str]] = {}
+    for node in graph.nodes:
+        for value in values_in((node.args, node.attributes)):
+            used.setdefault(value.name, set()).add(node.op.__name__)
+    return [chain for chain, value in graph.variables.items()
+            if used.get(value.name) == {"stop_gradient"}]  # fmt: skip
 
 
 def native(array: Array, backend: str, device: Device) -> Any:

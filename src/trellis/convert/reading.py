@@ -35,6 +35,7 @@ class Reading:
     trace: Callable[[list[Any]], Mapping[str, Any]] | None = None
     undefined: tuple[Open, ...] = ()
     ordinary_only: str = ""
+    frozen: tuple[str, ...] = ()  # variables that the source does not train
     aliases: dict[str, str] = field(default_factory=dict)  # second names of shared variables
     notes: "Notes" = field(default_factory=lambda: Notes())
 

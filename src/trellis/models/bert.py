@@ -17,6 +17,7 @@ from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
+from ..nn.module.around import weight_of
 from ..nn.module.module import Module
 from .configuration import Configuration, with_num_labels
 from .layers import SeparateAttention, activation, dense, table
@@ -195,8 +196,8 @@ class Bert(Pretrained):
         token_types: Array | None = None,
         return_hidden_states: bool = False,
     ) -> Any:
-        types = self.types.v.w[0] if token_types is None else self.types(token_types)
-        x = self.words(tokens) + types + self.positions.v.w[: tokens.shape[1]]
+        types = weight_of(self.types)[0] if token_types is None else self.types(token_types)
+        x = self.words(tokens) + types + weight_of(self.positions)[: tokens.shape[1]]
         x = self.dropout(self.norm(x))
         seen = None if mask is None else real_keys(mask)
         states = [x]
@@ -209,7 +210,7 @@ class Bert(Pretrained):
     def _result(self, x: Array) -> Any:
         if self.config.architecture == "BertForMaskedLM":
             x = self.transform_norm(self._activation(self.transform(x)))
-            w = self.words.v.w if self.config.tie_word_embeddings else self.head.v.w
+            w = weight_of(self.words) if self.config.tie_word_embeddings else weight_of(self.head)
             return linear(x, w, bias=self.v.bias)
         pooled = tanh(self.pooler(x[:, 0]))
         if self.config.architecture == "BertModel":

@@ -18,6 +18,7 @@ from .._core.typing import Array, Device, DTypeLike
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
+from ..nn.module.around import weight_of
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .images import FILTERS_2D, image_patches
@@ -155,7 +156,7 @@ class TextTower(Module):
     def _forward(self, tokens: Array, mask: Array | None) -> Any:
         length = tokens.shape[1]
         check_length(self, length, self._config.max_position_embeddings)
-        x = self.words(tokens) + self.positions.v.w[:length]
+        x = self.words(tokens) + weight_of(self.positions)[:length]
         seen = causal_mask(x, length, mask)
         states = [x]
         for layer in self.layers:
@@ -198,7 +199,7 @@ class VisionTower(Module):
     def _forward(self, images: Array) -> Any:
         x = image_patches(self, images, self.patches)
         first = broadcast_to(self.v.class_token, (x.shape[0], 1, x.shape[-1]))
-        x = self.first_norm(concat([first, x], axis=1) + self.positions.v.w)
+        x = self.first_norm(concat([first, x], axis=1) + weight_of(self.positions))
         states = [x]
         for layer in self.layers:
             x = layer(x, None, False)

@@ -11,6 +11,7 @@ from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
+from ..nn.module.around import weight_of
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .layers import activation, dense, from_heads, table, to_heads
@@ -177,7 +178,7 @@ class GPT2(Pretrained):
         config = self.config
         check_length(self, length, config.n_positions)
         sizes = (batch, config.n_head, length, config.n_embd // config.n_head)
-        return cache_for(self.words.v.w, config.n_layer, sizes)
+        return cache_for(weight_of(self.words), config.n_layer, sizes)
 
     def _forward(
         self,
@@ -192,7 +193,7 @@ class GPT2(Pretrained):
         check_length(self, length, self.config.n_positions)
         x = self.words(tokens)
         if cache is None:
-            positions, seen = self.positions.v.w[:length], causal_mask(x, length, mask)
+            positions, seen = weight_of(self.positions)[:length], causal_mask(x, length, mask)
         else:
             positions = self.positions(cache_positions(cache[0], length))
             seen = cache_mask(cache[0], length)
@@ -205,6 +206,6 @@ class GPT2(Pretrained):
         x = self.norm(x)
         tied = self.config.tie_word_embeddings
         last = x[:, -1:] if last_only else x
-        logits = linear(last, self.words.v.w) if tied else self.head(last)
+        logits = linear(last, weight_of(self.words)) if tied else self.head(last)
         result = (logits, (*states[:-1], x)) if return_hidden_states else logits
         return result if cache is None else (result, tuple(caches))

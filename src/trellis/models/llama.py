@@ -18,6 +18,7 @@ from ..functional.cache import KVCache, cache_mask, cache_positions, extend_cach
 from ..functional.dense import linear
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import RMSNorm
+from ..nn.module.around import weight_of
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .layers import activation, dense, from_heads, table, to_heads
@@ -297,7 +298,7 @@ class Llama(Pretrained):
     def init_cache(self, batch: int, length: int) -> tuple[KVCache, ...]:
         """An empty cache for `length` tokens, prompt and answer together."""
         return cache_for(
-            self.words.v.w,
+            weight_of(self.words),
             len(self.layers),
             (batch, self.config.kv_heads, length, self.config.head_width),
         )
@@ -329,7 +330,7 @@ class Llama(Pretrained):
         x = self.norm(x)
         tied = self.config.tie_word_embeddings
         last = x[:, -1:] if last_only else x
-        logits = linear(last, self.words.v.w) if tied else self.head(last)
+        logits = linear(last, weight_of(self.words)) if tied else self.head(last)
         result = (logits, (*states[:-1], x)) if return_hidden_states else logits
         return result if cache is None else (result, tuple(caches))
 

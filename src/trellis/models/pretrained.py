@@ -72,6 +72,9 @@ class Pretrained(Module):
     def hugging_face_names(self) -> dict[str, str]:
         """{key path of each variable and buffer here: its name in Hugging Face's files}."""
         chains = [*self.v.key_chains(), *self.buffers.key_chains()]
+        chains = [x for x in chains if "adapters" not in x.split("/") and not x.endswith("/scales")]
+        # A weight that is stored as small integers has its place all the same.
+        chains = [f"{x.removesuffix('/codes')}/w" if x.endswith("/codes") else x for x in chains]
         return names_of(chains, self._names())
 
     def _names(self) -> Mapping[str, str]:
@@ -83,6 +86,13 @@ class Pretrained(Module):
 
         Weights keep their type; tied weights are written once.
         """
+        small = [chain for chain in self.buffers.key_chains() if chain.endswith("/codes")]
+        if small:
+            raise NotSupportedError(
+                "save_pretrained() writes whole weights, and these are stored as small integers: "
+                "save_weights(path) keeps them so, and load_weights(path) reads them into a model "
+                "that nn.quantize() has changed in the same way."
+            )
         arrays = arrays_of(self)
         floats = [str(x.dtype) for x in arrays.values() if str(x.dtype) in FLOATING]
         config = {**self.config.to_dict(), "dtype": floats[0] if floats else "float32"}

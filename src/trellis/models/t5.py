@@ -21,6 +21,7 @@ from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import RMSNorm
+from ..nn.module.around import weight_of
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .layers import SeparateAttention, activation, dense, table
@@ -258,7 +259,7 @@ class T5(Pretrained):
         config = self.config
         states, mask = checked_memory(self, batch, memory)
         sizes = (batch, config.num_heads, length, config.d_kv)
-        caches = cache_for(self.words.v.w, config.decoder_depth, sizes)
+        caches = cache_for(weight_of(self.words), config.decoder_depth, sizes)
         return Seq2SeqCache(caches, self._memory(states), None if mask is None else real_keys(mask))
 
     def _memory(self, states: Array) -> Any:
@@ -331,7 +332,7 @@ class T5(Pretrained):
     def _logits(self, x: Array) -> Any:
         if self.config.scale_decoder_outputs:
             x = x * self.config.d_model**-0.5
-        return linear(x, self.words.v.w) if self.config.tie_word_embeddings else self.head(x)
+        return linear(x, weight_of(self.words)) if self.config.tie_word_embeddings else self.head(x)
 
 
 def bucket_table(buckets: int, reach: int, is_both_ways: bool) -> list[int]:

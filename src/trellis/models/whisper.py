@@ -14,6 +14,7 @@ from ..nn.layers.conv import Conv1D
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
+from ..nn.module.around import weight_of
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .images import FILTERS_1D
@@ -209,7 +210,7 @@ class Whisper(Pretrained):
         states, _ = checked_memory(self, batch, memory)
         heads = config.decoder_attention_heads
         sizes = (batch, heads, length, config.d_model // heads)
-        caches = cache_for(self.words.v.w, config.decoder_layers, sizes)
+        caches = cache_for(weight_of(self.words), config.decoder_layers, sizes)
         return Seq2SeqCache(caches, self._memory(states), None)
 
     def _memory(self, states: Array) -> Any:
@@ -223,7 +224,7 @@ class Whisper(Pretrained):
                 f"{tuple(features.shape)}."
             )
         x = gelu(self.conv1(permute_dims(features, (0, 2, 1))))
-        x = self.dropout(gelu(self.conv2(x)) + self.frames.v.w)
+        x = self.dropout(gelu(self.conv2(x)) + weight_of(self.frames))
         states = [x]
         for layer in self.encoder:
             x, _ = layer(x)
@@ -242,7 +243,7 @@ class Whisper(Pretrained):
             tokens = checked_decoder_tokens(self, decoder_tokens)
             encoded = self._encoder_states(features)
             memory, seen, caches = self._memory(encoded[-1]), None, [None] * len(self.decoder)
-            positions = self.positions.v.w[: tokens.shape[1]]
+            positions = weight_of(self.positions)[: tokens.shape[1]]
         else:
             tokens, encoded, memory, caches = features, [], cache.memory, cache.layers
             seen = cache_mask(caches[0], tokens.shape[1])
@@ -256,7 +257,7 @@ class Whisper(Pretrained):
             kept.append(new)
         x = self.decoder_norm(x)
         tied = self.config.tie_word_embeddings
-        logits = linear(x, self.words.v.w) if tied else self.head(x)
+        logits = linear(x, weight_of(self.words)) if tied else self.head(x)
         if return_hidden_states:
             logits = (logits, (tuple(encoded), (*states[:-1], x)))
         return logits if cache is None else (logits, cache._replace(layers=tuple(kept)))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .._core.exports import public_names as _public_names
 from . import init as init
+from .adapters.managing import lora as lora
 from .layers.activation import ELU as ELU
 from .layers.activation import GEGLU as GEGLU
 from .layers.activation import GELU as GELU
@@ -86,6 +87,7 @@ from .layers.sequential import Sequential as Sequential
 from .layers.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from .layers.transformer import TransformerEncoderLayer as TransformerEncoderLayer
 from .module.module import Module as Module
+from .quantized.stored import quantize as quantize
 
 
 def __dir__() -> list[str]:

@@ -41,6 +41,7 @@ from .decay import masked as masked
 from .decay import matrices_only as matrices_only
 from .descent import LARS as LARS
 from .descent import SGD as SGD
+from .grouping import groups as groups
 from .lookahead import lookahead as lookahead
 
 # Directions

@@ -19,6 +19,7 @@ from ..distributed._group import group
 from ..functional._statistics import joined
 from ._precision import is_float
 from ._step import Parts, halves
+from ._trainable import gradients_like
 
 _NAME = "fit"
 
@@ -30,7 +31,7 @@ class DistributedStep:
         backend = parts.backend
         self._xp: Any = load(backend)
         self._engine = group().engine(backend)
-        self._metrics = list(parts.metrics)
+        self._metrics, self._optimizer = list(parts.metrics), parts.optimizer
         self._is_synchronized = is_synchronized
         self._gradients, self._update = halves(parts)
         # One program; also where statistics travel in the middle of it.
@@ -78,7 +79,8 @@ class DistributedStep:
         v, buffers, state, scale = kept
         floats, _ = _apart(buffers)
         loss = self._xp.zeros(1, dtype=self._kind_of_values(v))
-        grads, floats, loss = Layout(_NAME, (v, floats, loss)).unpack(sums)
+        like = (gradients_like(self._optimizer, v), floats, loss)
+        grads, floats, loss = Layout(_NAME, like).unpack(sums)
         new_v, new_state, new_scale = self._update(v, state, scale, grads)
         return new_v, _together(buffers, floats, rest), new_state, new_scale, loss[0]
 

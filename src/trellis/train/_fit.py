@@ -1,7 +1,7 @@
 """`fit`."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._core.errors import ArgumentError, DistributedError
@@ -53,6 +53,7 @@ def fit(
     clip_value: float | None = None,
     steps_per_epoch: int | None = None,
     validate_every: int | None = None,
+    trainable: str | Sequence[str] | None = None,
     distributed: bool = False,
     synchronize_batch_norm: bool = False,
     sharding: Any = None,
@@ -93,6 +94,10 @@ def fit(
     written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
     `optimizer.state` hold where it is. A Loader is where it is too, and a checkpoint holds its
     state; `fit` begins at the position of the Loader.
+
+    `trainable` names what is trained, by patterns of key paths such as "head/*" (`optim.groups` has
+    their rules): the rest costs no gradient and has no state. Without it, everything is, but for
+    what is frozen in the source of a converted model, and what adapters lie on (`nn.lora`).
 
     A model is trained in training mode, and has its mode of before afterwards: `model.eval()` does
     not last through `fit`. In a model that is in training mode, modules that were set to evaluation
@@ -150,6 +155,7 @@ def fit(
     run.class_weight, run.sample_weight = class_weight, sample_weight
     run.accumulate, run.clip_norm, run.clip_value = accumulate, clip_norm, clip_value
     run.steps_per_epoch, run.validate_every = steps_per_epoch, validate_every
+    run.trainable = trainable
     run.callbacks = as_callbacks(callbacks, early_stopping, EarlyStopping)
     run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     if checkpoint is None and (resume or checkpoint_every is not None):

@@ -32,6 +32,7 @@ from ._run_state import RunState
 from ._step import Parts, evaluation_step, no_scale, training_step
 from ._stretches import Stretches
 from ._timing import NoClock
+from ._trainable import trained_by
 from ._weights import weighting_of, with_examples
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Run(RunState):
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
             build(model, source, self._loss, has_weights=self.sample_weight is not None)
+        self.optimizer = trained_by(model, self.optimizer, self.trainable)
         self._target = target_of(model.v, is_cast, source, sharding)
         backend = self._target.backend
         self._xp = load(backend)

@@ -1,6 +1,7 @@
 """The state of a run of `fit` between two steps, and what callbacks see of it."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ class RunState:
     clip_value: float | None = None
     steps_per_epoch: int | None = None
     validate_every: int | None = None
+    trainable: str | Sequence[str] | None = None
     _checked = 0
     _validated_at: tuple[int, dict[str, float]] | None = None
     # What the callbacks of this run need of it.

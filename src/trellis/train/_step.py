@@ -9,10 +9,11 @@ from .._core.container import Container
 from .._core.dispatch import load
 from .._core.errors import ArgumentError
 from .._core.typing import Array, Nest
-from .._gradients.transforms import differentiated, stop_gradient
+from .._gradients.transforms import stop_gradient
 from .._random.stream import stream
 from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, is_float, next_scale
+from ._trainable import gradients_by
 from ._weights import Weighting
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 value = value * xp.astype(weight, value.dtype)
             return (value * scale.value if is_scaled else value), (new_buffers, values)
 
-        (_, (new_buffers, values)), grads = differentiated(loss_of, 0, True, when_unreached)(v)
+        (_, (new_buffers, values)), grads = gradients_by(optimizer, loss_of, when_unreached)(v)
         if is_scaled:
             grads = tree.map(lambda g: g / scale.value, grads)
         return grads, new_buffers, values

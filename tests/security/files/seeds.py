@@ -220,6 +220,52 @@ def tokenizers():
     return [{"tokenizer.json": each.to_str().encode()} for each in (made, pairs)]
 
 
+def gguf_files():
+    """Settings of every type, and an array in each format that is read."""
+
+    def named(name):
+        return np.array(len(name), "<u8").tobytes() + name
+
+    def number(kind, *values):
+        return np.array(values, kind).tobytes()
+
+    settings = [
+        named(b"general.alignment") + number("<u4", 4, 32),
+        named(b"kind") + number("<u4", 8) + named(b"llama"),
+        named(b"words") + number("<u4", 9, 8) + number("<u8", 2) + named(b"a") + named(b"bc"),
+        named(b"sizes") + number("<u4", 9, 5) + number("<u8", 3) + number("<i4", 1, 2, 3),
+        named(b"tied") + number("<u4", 7) + b"\1",
+    ]
+    arrays, data = [], b""
+    for kind, count, size in ((0, 1, 4), (1, 1, 2), (2, 32, 18), (8, 32, 34), (12, 256, 144)):
+        arrays.append(
+            named(b"w%d" % kind) + number("<u4", 2) + number("<u8", 256, 2)
+            + number("<u4", kind) + number("<u8", len(data))
+        )  # fmt: skip
+        data += bytes(range(32)) * (512 // count * size // 32)
+    head = b"GGUF" + number("<u4", 3) + number("<u8", len(arrays), len(settings))
+    head += b"".join([*settings, *arrays])
+    return [{"model.gguf": head + bytes(-len(head) % 32) + data}]
+
+
+def a_small_module():
+    import trellis
+
+    return trellis.nn.Sequential(*[trellis.nn.Linear(3, 3, backend="numpy") for _ in range(2)])
+
+
+def adapters():
+    import trellis
+
+    found = []
+    for variant in ("lora", "dora"):
+        with _folder() as folder:
+            model = trellis.nn.lora(a_small_module(), 2, variant=variant)
+            trellis.nn.adapters.save(model, folder)
+            found.append(_read(folder))
+    return found
+
+
 def recordings():
     import trellis
     from trellis._diverge.recording import record

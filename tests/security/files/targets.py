@@ -105,6 +105,25 @@ def _tokenizer(folder):
     assert isinstance(models.load_tokenizer(folder).encode("a b ab").ids, list)
 
 
+def _gguf(folder):
+    from trellis import convert
+    from trellis.errors import NotSupportedError
+
+    found = convert.read_gguf(folder / "model.gguf")
+    assert repr(found.metadata) and found.shapes
+    for name in found:
+        with contextlib.suppress(NotSupportedError):  # another format, after damage
+            assert found[name].shape == found.shapes[name]
+
+
+def _adapters(folder):
+    from trellis import nn
+
+    model = nn.adapters.load(seeds.a_small_module(), folder)
+    with np.errstate(all="ignore"):  # numbers after damage
+        model(np.ones(3, "float32"))
+
+
 def _recording(folder):
     from trellis._diverge.recording import load_recording
     from trellis._diverge.report import compare
@@ -159,6 +178,8 @@ TARGETS = {
     "checkpoint": Target(seeds.checkpoints, _checkpoint),
     "pretrained": Target(seeds.pretrained, _pretrained),
     "tokenizer": Target(seeds.tokenizers, _tokenizer),
+    "gguf": Target(seeds.gguf_files, _gguf),
+    "adapters": Target(seeds.adapters, _adapters),
     "recording": Target(seeds.recordings, _recording),
     "pickle": Target(seeds.described, _described),
     "junit": Target(seeds.junit, _junit, _board_errors),

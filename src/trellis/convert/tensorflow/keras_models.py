@@ -52,6 +52,9 @@ def from_keras_on_tensorflow(
         concrete, (example, {}), to, model.name, _variable_names(model), axes, argument_names=names
     )
     reading.source = "Keras"
+    trained = {id(v) for v in model.trainable_weights}
+    others = {_path(v) for v in model.variables if id(v) not in trained}
+    reading.frozen = tuple([chain for chain in reading.variables if chain in others])
     return finish(reading, to=to, with_verification=verify)
 
 
@@ -75,10 +78,14 @@ def _variable_names(model: "keras.Model") -> dict[int, tuple[str, bool]]:
     for v in model.variables:
         native = getattr(v, "value", v)
         native = native if hasattr(native, "handle") else v
-        path = getattr(v, "path", None) or v.name.partition(":")[0]
+        path = _path(v)
         # A frozen layer's weights are still weights: only statistics are buffers.
         found[id(native.handle)] = (path, id(v) not in trained and id(v) in statistics)
     return found
+
+
+def _path(v: Any) -> str:
+    return getattr(v, "path", None) or v.name.partition(":")[0]  # type: ignore[no-any-return]
 
 
 def _names(model: "keras.Model", example: tuple[Any, ...], inputs: list[Any]) -> list[str]:

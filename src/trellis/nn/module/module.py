@@ -19,6 +19,7 @@ from ..._gradients.transforms import stop_gradient
 from ..._gradients.with_grads import are_grads_on, grads_stack, using_grads
 from ..._gradients.with_grads import with_grads as grads_wanted
 from . import build
+from .around import forward
 from .buffers import (
     are_buffers_given,
     buffers,
@@ -418,9 +419,9 @@ class Module(TreeQueries, Saving, Summary, Drawing, ForeignNames, metaclass=_Mod
             entry = None if tracker is None else tracker.enter(self)
             if is_wanted and not is_on:
                 with using_grads(True):  # the modules below ask the stack
-                    result = self._forward(*args, **kwargs)
+                    result = forward(self, len(node.arounds), args, kwargs)
             else:
-                result = self._forward(*args, **kwargs)
+                result = forward(self, len(node.arounds), args, kwargs)
         finally:
             here.call = call.outer
             if tracker is not None:

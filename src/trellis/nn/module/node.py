@@ -47,6 +47,7 @@ class Node:
         self.is_constructing = True
         self.is_built = False
         self.is_plain = False  # built, and a call has nothing to do but `_forward`
+        self.arounds: list[Any] = []  # what computes in the place of `_forward`: around.py
         self.is_training = True
         self.stores_vars = True
         self.build_mode = "on_init"
@@ -76,7 +77,7 @@ class Node:
         """Decide again whether a call may take the fast path."""
         has_left_nothing = self.submod_rets is None and self.submod_call_order is None
         has_variables = self.stores_vars or self.v is not None
-        self.is_plain = self.is_built and has_left_nothing and has_variables
+        self.is_plain = self.is_built and has_left_nothing and has_variables and not self.arounds
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A copy of a module guards its variables as the original does.

@@ -1,0 +1,1 @@
+"""Weights stored as small integers: `trellis.nn.quantize`."""
