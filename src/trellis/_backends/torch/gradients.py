@@ -20,8 +20,10 @@ FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.fl
 
 # How many of our own differentiations enclose the running code, per thread.
 _nesting = threading.local()
-# The torch.func transforms of ours around the code that is being compiled.
+# The torch.func transforms of ours around the code that is being compiled. A loop of the graph is
+# one of them: nothing outside of its body may change while that is traced, this list included.
 compiling_inside: list[str] = []
+LOOP = "while_loop"
 
 
 def stop_gradient(x: Tensor, /) -> Any:
@@ -54,7 +56,7 @@ def vjp(
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, count how deep they are nested."""
-    if not torch.compiler.is_compiling():
+    if not torch.compiler.is_compiling() or LOOP in compiling_inside:
         return transform()
     compiling_inside.append(name)
     try:
@@ -158,9 +160,10 @@ def custom_vjp(
 ) -> ListFn:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
-            if len(compiling_inside) > 1:
+            # How many transforms there are inside a loop, nobody can count.
+            if len(compiling_inside) > 1 or LOOP in compiling_inside:
                 raise NotSupportedError(
-                    "torch.compile loses a custom gradient inside two transforms "
+                    "torch.compile loses a custom gradient inside two transforms or a loop "
                     f"({' of '.join(compiling_inside)}). Leave torch.compile away here; eagerly it "
                     "works."
                 )
