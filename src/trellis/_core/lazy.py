@@ -24,6 +24,8 @@ ROOMS = (
     "distributed",
     "array_api",
     "special",
+    "optimize",
+    "ode",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {

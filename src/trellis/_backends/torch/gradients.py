@@ -95,11 +95,15 @@ def _tensors_apart(fn: Any, reached: list[bool]) -> tuple[Any, Any]:
 def _plain_vjp(fn: Any, xs: list[Any], once: bool, sparse: bool) -> tuple[list[Any], Any, Any]:
     depth = getattr(_nesting, "depth", 0)
     # An outer differentiation (ours, or the user's own graph) follows: keep the graph.
-    is_inner = depth > 0 or any([x.requires_grad for x in xs])
-    leaves = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in xs]
+    # Without gradients around (as in a backward pass) a view would be a constant.
+    is_on = torch.is_grad_enabled()
+    is_inner = depth > 0 or (is_on and any([x.requires_grad for x in xs]))
+    leaves = [
+        x.view_as(x) if is_on and x.requires_grad else x.detach().requires_grad_() for x in xs
+    ]
     _nesting.depth = depth + 1
     try:
-        if torch.is_grad_enabled():
+        if is_on:
             outputs, aux = fn(leaves)
         else:
             with torch.enable_grad():
