@@ -13,6 +13,7 @@ from .._core.typing import Backend
 from .._gradients.transforms import stop_gradient, vjp
 from . import _linear
 from ._results import CONVERGED
+from ._rule import with_rule
 
 # From the unknowns and the arrays that they depend on to as many numbers, 0 at the solution.
 Equations = Callable[[Any, list[Any]], Any]
@@ -42,10 +43,10 @@ def solution(
     if is_followed():
         return attached
     # Zeros, whose derivative is asked for only if the equations use more than `arrays`.
-    return attached + _refusing(function, xp, equations(found, constants))
+    return attached + refusing(function, xp, equations(found, constants))
 
 
-def _refusing(function: str, xp: Backend, residual: Any) -> Any:
+def refusing(function: str, xp: Backend, residual: Any) -> Any:
     def forward(leaves: list[Any]) -> list[Any]:
         return [xp.zeros_like(leaves[0])]
 
@@ -57,7 +58,7 @@ def _refusing(function: str, xp: Backend, residual: Any) -> Any:
             f"    right:  {function}(fn, x0, args=(a,))"
         )
 
-    return xp.custom_vjp(forward, backward)([residual])[0]
+    return with_rule(xp, forward, backward, [residual])[0]
 
 
 def _attached(
@@ -87,7 +88,7 @@ def _attached(
                 gradients[i] = g
         return [xp.zeros_like(found), *gradients]
 
-    return xp.custom_vjp(forward, backward)([x, *arrays])[0]
+    return with_rule(xp, forward, backward, [x, *arrays])[0]
 
 
 def _adjoint(xp: Backend, equations: Equations, known: list[Any], is_symmetric: bool) -> Any:

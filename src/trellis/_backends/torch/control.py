@@ -9,7 +9,7 @@ from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ._private import running_transform
 from ._private import while_loop as while_loop_in_graph
-from .gradients import LOOP, compiling_inside
+from .gradients import PART, compiling_inside, entered
 
 
 def _is_traced(pred: Any) -> bool:
@@ -105,18 +105,14 @@ def _traced_while_loop(
         new = tree.flatten(body_fn(tree.unflatten(spec, xs)))[0]
         return tuple([x.contiguous() for x in new])
 
-    is_outermost = LOOP not in compiling_inside
-    if is_outermost:
-        compiling_inside.append(LOOP)
-    try:
-        out = while_loop_in_graph(
+    def trace() -> Any:
+        return while_loop_in_graph(
             lambda *xs: cond_fn(tree.unflatten(spec, xs)),
             body,
             tuple([x.contiguous() for x in leaves]),
         )
-    finally:
-        if is_outermost:
-            compiling_inside.pop()
+
+    out = trace() if PART in compiling_inside else entered(trace)
     return tree.unflatten(spec, out)
 
 

@@ -20,10 +20,11 @@ FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.fl
 
 # How many of our own differentiations enclose the running code, per thread.
 _nesting = threading.local()
-# The torch.func transforms of ours around the code that is being compiled. A loop of the graph is
-# one of them: nothing outside of its body may change while that is traced, this list included.
+# The torch.func transforms of ours around the code that is being compiled. A part of the graph that
+# Dynamo traces by itself (the body of a loop, a backward pass) is entered before: nothing outside
+# of it may change while it is traced, this list included.
 compiling_inside: list[str] = []
-LOOP = "while_loop"
+PART = "a part of the graph"
 
 
 def stop_gradient(x: Tensor, /) -> Any:
@@ -56,11 +57,20 @@ def vjp(
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, count how deep they are nested."""
-    if not torch.compiler.is_compiling() or LOOP in compiling_inside:
+    if not torch.compiler.is_compiling() or PART in compiling_inside:
         return transform()
     compiling_inside.append(name)
     try:
         return transform()
+    finally:
+        compiling_inside.pop()
+
+
+def entered(trace: Callable[[], Any]) -> Any:
+    """Trace a part of the graph; `call` does so where there are no two transforms."""
+    compiling_inside.append(PART)
+    try:
+        return trace()
     finally:
         compiling_inside.pop()
 
@@ -164,16 +174,17 @@ def custom_vjp(
 ) -> ListFn:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
-            # How many transforms there are inside a loop, nobody can count.
-            if len(compiling_inside) > 1 or LOOP in compiling_inside:
+            # How many transforms there are inside such a part, nobody can count.
+            if len(compiling_inside) > 1 or PART in compiling_inside:
                 raise NotSupportedError(
-                    "torch.compile loses a custom gradient inside two transforms or a loop "
+                    "torch.compile loses a custom gradient inside two transforms, or in a loop or a backward pass "
                     f"({' of '.join(compiling_inside)}). Leave torch.compile away here; eagerly it "
                     "works."
                 )
             # Dynamo traces `fn` separately, and it must not write to anything outside; the
             # structure of its result is therefore stored here. The compiler drops the rest.
             fn([x.detach() for x in xs])
+            return entered(lambda: list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs])))
         # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no
         # gradient, and would silently trace `fn` alone. It checks again for the result of an
         # operation.
