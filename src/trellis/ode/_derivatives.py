@@ -43,8 +43,7 @@ def attached(
     def backward(leaves: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
         rows, y, end, y0, ts, *known = leaves
         g, last = [
-            xp.zeros_like(x) if u is None else u
-            for x, u in zip((rows, y), upstream, strict=True)
+            xp.zeros_like(x) if u is None else u for x, u in zip((rows, y), upstream, strict=True)
         ]
         # Rows that were not reached are nan, and have no part in this.
         g = xp.where(xp.isfinite(rows), g, 0.0)
@@ -92,9 +91,7 @@ def _once(xp: Backend, values: list[Any], sources: list[Any]) -> list[Any]:
     return with_rule(xp, forward, backward, [*values, *floats])[: len(values)]
 
 
-def _rows_of(
-    xp: Backend, wanted: Any, g: Any, t: Any, h: Any, degree: int
-) -> tuple[Any, Any]:
+def _rows_of(xp: Backend, wanted: Any, g: Any, t: Any, h: Any, degree: int) -> tuple[Any, Any]:
     """What the rows inside a step pass to its polynomial, and to the point before it."""
     inside = xp.logical_and(wanted > t, wanted <= t + h)
     part = xp.where(inside, (wanted - t) / h, 0.0)

@@ -197,9 +197,7 @@ def run(
             seen = xp.logical_and(seen, is_good)
             code = xp.where(seen, EVENT, code)
             found = (s.t, h, s.y, coefficients)
-            crossing = [
-                xp.where(seen, new, old) for new, old in zip(found, crossing, strict=True)
-            ]
+            crossing = [xp.where(seen, new, old) for new, old in zip(found, crossing, strict=True)]
         return State(
             t,
             xp.where(is_good, made.y, s.y),

@@ -244,10 +244,12 @@ def _times(xp: Backend, ts: Any, like: Any) -> Any:
     """The times as an array of the dtype of the state."""
     kind = xp.dtype_name(like.dtype)
     if not is_array(ts):
-        if not isinstance(ts, (list, tuple)) or tree.is_nest(ts) and len(ts) == 0:
+        if not isinstance(ts, (list, tuple)) or (tree.is_nest(ts) and len(ts) == 0):
             raise ArgumentTypeError(f"solve() expects an array of times for ts, got {shown(ts)}.")
         parts = [
-            xp.astype(t, kind) if is_array(t) else xp.full((), t, dtype=kind, device=xp.device(like))
+            xp.astype(t, kind)
+            if is_array(t)
+            else xp.full((), t, dtype=kind, device=xp.device(like))
             for t in ts
         ]
         ts = xp.stack(parts, axis=0)

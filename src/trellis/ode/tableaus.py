@@ -63,7 +63,7 @@ def _padded(row: Table, size: int) -> Table:
     return np.concatenate([row, np.zeros(size - len(row))])
 
 
-# Bogacki and Shampine (1989), order 3(2) -----------------------------------------------------------
+# Bogacki and Shampine (1989), order 3(2) ----------------------------------------------------------
 
 
 def _bosh3() -> Tableau:
@@ -74,7 +74,7 @@ def _bosh3() -> Tableau:
     return Tableau("bosh3", 3, 3, c, a, b, (error,), _hermite(b, 3), 3)
 
 
-# Dormand and Prince (1980), order 5(4); the polynomial is Shampine's (1986) ------------------------
+# Dormand and Prince (1980), order 5(4); the polynomial is Shampine's (1986) -----------------------
 
 
 def _dopri5() -> Tableau:
@@ -99,7 +99,7 @@ def _dopri5() -> Tableau:
     return Tableau("dopri5", 5, 5, c, a, _padded(a[6], 7), (error,), table, 6)
 
 
-# Tsitouras (2011), order 5(4) ----------------------------------------------------------------------
+# Tsitouras (2011), order 5(4) ---------------------------------------------------------------------
 
 
 def _tsit5() -> Tableau:
@@ -140,7 +140,7 @@ def _tsit5() -> Tableau:
     return Tableau("tsit5", 5, 5, c, a, _padded(a[6], 7), (error,), table, 6)
 
 
-# Dormand and Prince, order 8(5,3), with the polynomial of order 7, by Hairer (dop853) --------------
+# Dormand and Prince, order 8(5,3), with the polynomial of order 7, by Hairer (dop853) -------------
 
 
 def _dopri8() -> Tableau:
@@ -159,7 +159,7 @@ def _dopri8() -> Tableau:
     return Tableau("dopri8", 8, 8, c, (np.array([]), *a), b, errors, total[:, 1:], 12)
 
 
-# Kvaerno (2004), stiffly accurate with an explicit first stage: orders 3(2) and 5(4) ---------------
+# Kvaerno (2004), stiffly accurate with an explicit first stage: orders 3(2) and 5(4) --------------
 
 
 def _kvaerno3() -> Tableau:

@@ -78,9 +78,7 @@ def wolfe_step(
         low = xp.where(is_good, s.trial, s.low)
         low_value = xp.where(is_good, reached, s.low_value)
         low_slope = xp.where(is_good, incline, s.low_slope)
-        is_closed = xp.logical_or(
-            s.is_closed, xp.logical_or(xp.logical_not(is_good), is_turned)
-        )
+        is_closed = xp.logical_or(s.is_closed, xp.logical_or(xp.logical_not(is_good), is_turned))
         inside = _between(xp, low, low_value, low_slope, new_high, new_high_value, new_high_slope)
         return _Bracket(
             xp.where(is_done, s.trial, xp.where(is_closed, inside, 2.0 * s.trial)),
@@ -97,9 +95,7 @@ def wolfe_step(
         )
 
     nothing = xp.zeros_like(value)
-    start = _Bracket(
-        first, nothing, value, slope, nothing, value, slope, gradient, no, no, zero
-    )
+    start = _Bracket(first, nothing, value, slope, nothing, value, slope, gradient, no, no, zero)
     last = while_loop(
         lambda s: xp.logical_and(xp.logical_not(s.is_done), s.rounds < _ROUNDS), body, start
     )

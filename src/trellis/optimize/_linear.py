@@ -86,8 +86,16 @@ def bicgstab(
         x, r = x + alpha * y + omega * z, s - omega * t
         n = n + 1
         is_stuck = xp.logical_or(alpha == 0, new == 0)
-        return x, r, p, v, new, alpha, omega, n, code_of(
-            xp, length(xp, r), goal, n, limit, is_stuck
+        return (
+            x,
+            r,
+            p,
+            v,
+            new,
+            alpha,
+            omega,
+            n,
+            code_of(xp, length(xp, r), goal, n, limit, is_stuck),
         )
 
     nothing = xp.zeros_like(b)
@@ -138,7 +146,9 @@ def gmres(
             columns.append(xp.concat([column, below], axis=0))
         hessenberg = xp.stack(columns, axis=1)
         target = xp.where(places == 0, norm, 0.0)
-        x = x + precondition(xp.matmul(_least(xp, hessenberg, target), xp.stack(basis[:-1], 0)))
+        x = x + precondition(
+            xp.matmul(_least(xp, hessenberg, target), xp.stack(basis[:-1], axis=0))
+        )
         left = length(xp, b - product(x))
         n = n + width
         is_stuck = left > 0.999 * before

@@ -108,14 +108,10 @@ def trust_region(
         ratio = xp.where(xp.isfinite(ratio), ratio, -1.0)
         is_taken = xp.logical_and(ratio > 1e-4, xp.isfinite(xp.sum(new_gradient)))
         size = length(xp, step)
-        grown = xp.where(
-            xp.logical_and(ratio > 0.75, size > 0.9 * radius), 2.0 * radius, radius
-        )
+        grown = xp.where(xp.logical_and(ratio > 0.75, size > 0.9 * radius), 2.0 * radius, radius)
         radius = xp.where(ratio < 0.25, 0.25 * size, grown)
         new = Reached(at.x + step, value, new_gradient, largest(xp, new_gradient), 0, 0)
-        x, value, g, norm = [
-            xp.where(is_taken, a, b) for a, b in zip(new[:4], at[:4], strict=True)
-        ]
+        x, value, g, norm = [xp.where(is_taken, a, b) for a, b in zip(new[:4], at[:4], strict=True)]
         steps = at.steps + 1
         is_stuck = radius <= smallest * (length(xp, at.x) + smallest)
         code = progress(xp, norm, value, tol, steps, limit, is_stuck)

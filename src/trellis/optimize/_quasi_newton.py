@@ -99,15 +99,15 @@ def matrix_memory(xp: Backend) -> Memory:
         scale = xp.where(count == 0, safe / xp.where(yy > 0, yy, 1.0), 1.0)
         inverse = xp.where(is_used, scale, 1.0) * inverse
         hy = xp.matmul(inverse, y)
-        outer = _outer(xp, s, hy)
-        rank_two = (1.0 + xp.sum(y * hy) / safe) / safe * _outer(xp, s, s)
-        rank_two = rank_two - (outer + xp.matrix_transpose(outer)) / safe
+        product = outer(xp, s, hy)
+        rank_two = (1.0 + xp.sum(y * hy) / safe) / safe * outer(xp, s, s)
+        rank_two = rank_two - (product + xp.matrix_transpose(product)) / safe
         return inverse + xp.where(is_used, rank_two, 0.0), count + xp.astype(is_used, "int32")
 
     return Memory(first, direction, updated)
 
 
-def _outer(xp: Backend, a: Any, b: Any) -> Any:
+def outer(xp: Backend, a: Any, b: Any) -> Any:
     return xp.reshape(a, (-1, 1)) * xp.reshape(b, (1, -1))
 
 

@@ -56,7 +56,10 @@ def minimize(
     """
     args = arguments("minimize", fn, args)
     choice("minimize", "method", method, METHODS)
-    limit, history = count("minimize", "max_steps", max_steps), count("minimize", "history", history)
+    limit, history = (
+        count("minimize", "max_steps", max_steps),
+        count("minimize", "history", history),
+    )
     unknowns = packed("minimize", "x0", x0, args)
     xp = unknowns.xp
     is_double = xp.dtype_name(unknowns.vector.dtype) == "float64"

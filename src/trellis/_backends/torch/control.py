@@ -9,7 +9,7 @@ from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ._private import running_transform
 from ._private import while_loop as while_loop_in_graph
-from .gradients import PART, compiling_inside, entered
+from .gradients import LOOP, compiling_inside, entered
 
 
 def _is_traced(pred: Any) -> bool:
@@ -112,7 +112,12 @@ def _traced_while_loop(
             tuple([x.contiguous() for x in leaves]),
         )
 
-    out = trace() if PART in compiling_inside else entered(trace)
+    if compiling_inside and LOOP not in compiling_inside:
+        raise NotSupportedError(
+            "torch.compile has no loop inside a derivative or vmap. Leave torch.compile away here: "
+            "eagerly it works; or use trellis.scan with a fixed number of steps."
+        )
+    out = trace() if compiling_inside else entered(LOOP, trace)
     return tree.unflatten(spec, out)
 
 

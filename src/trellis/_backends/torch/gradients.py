@@ -24,7 +24,7 @@ _nesting = threading.local()
 # Dynamo traces by itself (the body of a loop, a backward pass) is entered before: nothing outside
 # of it may change while it is traced, this list included.
 compiling_inside: list[str] = []
-PART = "a part of the graph"
+LOOP, RULE = "while_loop", "a custom gradient"
 
 
 def stop_gradient(x: Tensor, /) -> Any:
@@ -57,7 +57,7 @@ def vjp(
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, count how deep they are nested."""
-    if not torch.compiler.is_compiling() or PART in compiling_inside:
+    if not torch.compiler.is_compiling() or _in_part():
         return transform()
     compiling_inside.append(name)
     try:
@@ -66,9 +66,13 @@ def _transformed(name: str, transform: Callable[[], Any]) -> Any:
         compiling_inside.pop()
 
 
-def entered(trace: Callable[[], Any]) -> Any:
-    """Trace a part of the graph; `call` does so where there are no two transforms."""
-    compiling_inside.append(PART)
+def _in_part() -> bool:
+    return LOOP in compiling_inside or RULE in compiling_inside
+
+
+def entered(part: str, trace: Callable[[], Any]) -> Any:
+    """Trace a part of the graph."""
+    compiling_inside.append(part)
     try:
         return trace()
     finally:
@@ -174,23 +178,27 @@ def custom_vjp(
 ) -> ListFn:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
-            # How many transforms there are inside such a part, nobody can count.
-            if len(compiling_inside) > 1 or PART in compiling_inside:
+            # How many transforms there are inside a loop, nobody can count.
+            transforms = [name for name in compiling_inside if name != RULE]
+            if len(transforms) > 1 or LOOP in transforms:
                 raise NotSupportedError(
-                    "torch.compile loses a custom gradient inside two transforms, or in a loop or a backward pass "
-                    f"({' of '.join(compiling_inside)}). Leave torch.compile away here; eagerly it "
-                    "works."
+                    "torch.compile loses a custom gradient inside a loop or two transforms "
+                    f"({' of '.join(transforms)}). Leave torch.compile away here; eagerly it works."
                 )
             # Dynamo traces `fn` separately, and it must not write to anything outside; the
             # structure of its result is therefore stored here. The compiler drops the rest.
             fn([x.detach() for x in xs])
-            return entered(lambda: list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs])))
-        # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no
-        # gradient, and would silently trace `fn` alone. It checks again for the result of an
-        # operation.
-        return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
+            if not _in_part():
+                return entered(RULE, lambda: _applied(fn, rule, xs))
+        return _applied(fn, rule, xs)
 
     return call
+
+
+def _applied(fn: ListFn, rule: Callable[..., list[Any]], xs: list[Any]) -> list[Any]:
+    # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no gradient,
+    # and would silently trace `fn` alone. It checks again for the result of an operation.
+    return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
 
 
 class _Opaque(torch.autograd.Function):
