@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._array.control import while_loop
+from .._array.control import scan, while_loop
+from .._array.linalg import qr, solve
 from .._core.typing import Backend
 from ._results import CONVERGED, EXHAUSTED, NOT_FINITE, RUNNING, STALLED
 from ._vectors import scalar
@@ -127,28 +128,29 @@ def gmres(
         x, before, n, _ = state
         r = b - product(x)
         norm = length(xp, r)
-        basis = [r / xp.where(norm == 0, 1.0, norm)]
-        columns = []
-        for k in range(width):
-            w = product(precondition(basis[k]))
-            stacked = xp.stack(basis, axis=0)
+        first = r / xp.where(norm == 0, 1.0, norm)
+        basis = xp.where(xp.reshape(places == 0, (-1, 1)), first, 0.0)
+
+        def add(basis: Any, k: Any) -> tuple[Any, Any]:
+            here = xp.astype(places == k, b.dtype)
+            w = product(precondition(xp.matmul(here, basis)))
             # Twice: once alone leaves the basis orthogonal only to half of the digits.
-            h = xp.matmul(stacked, w)
-            w = w - xp.matmul(h, stacked)
-            again = xp.matmul(stacked, w)
-            w = w - xp.matmul(again, stacked)
+            h = xp.matmul(basis, w)
+            w = w - xp.matmul(h, basis)
+            again = xp.matmul(basis, w)
+            w = w - xp.matmul(again, basis)
             rest = length(xp, w)
             # Nothing new in this direction: what is left is rounding.
             is_new = rest > 4 * _epsilon(xp, b) * length(xp, h)
-            basis.append(xp.where(is_new, w / xp.where(is_new, rest, 1.0), 0.0))
-            column = xp.concat([h + again, xp.reshape(xp.where(is_new, rest, 0.0), (1,))], axis=0)
-            below = xp.zeros((width - k - 1,), dtype=b.dtype, device=xp.device(b))
-            columns.append(xp.concat([column, below], axis=0))
-        hessenberg = xp.stack(columns, axis=1)
-        target = xp.where(places == 0, norm, 0.0)
-        x = x + precondition(
-            xp.matmul(_least(xp, hessenberg, target), xp.stack(basis[:-1], axis=0))
-        )
+            w = xp.where(is_new, w / xp.where(is_new, rest, 1.0), 0.0)
+            basis = xp.where(xp.reshape(places == k + 1, (-1, 1)), w, basis)
+            rest = xp.where(places == k + 1, xp.where(is_new, rest, 0.0), 0.0)
+            return basis, h + again + rest
+
+        basis, columns = scan(add, basis, places[:-1])
+        target = xp.where(places == 0, norm, xp.zeros_like(basis[:, 0]))
+        weights = _least(xp, xp.matrix_transpose(columns), target)
+        x = x + precondition(xp.matmul(weights, basis[:-1]))
         left = length(xp, b - product(x))
         n = n + width
         is_stuck = left > 0.999 * before
@@ -161,26 +163,12 @@ def gmres(
 
 
 def _least(xp: Backend, matrix: Any, target: Any) -> Any:
-    """The least squares solution for a Hessenberg matrix, by rotations; columns of zeros get
-    zeros."""
-    width = int(matrix.shape[1])
-    rows = [matrix[i, ...] for i in range(width + 1)]
-    right = [target[i, ...] for i in range(width + 1)]
-    for k in range(width):
-        a, b = rows[k][k, ...], rows[k + 1][k, ...]
-        r = xp.sqrt(a * a + b * b)
-        safe = xp.where(r == 0, 1.0, r)
-        c, s = xp.where(r == 0, 1.0, a / safe), b / safe
-        rows[k], rows[k + 1] = c * rows[k] + s * rows[k + 1], c * rows[k + 1] - s * rows[k]
-        right[k], right[k + 1] = c * right[k] + s * right[k + 1], c * right[k + 1] - s * right[k]
-    solution: list[Any] = [None] * width
-    for k in range(width - 1, -1, -1):
-        value = right[k]
-        for j in range(k + 1, width):
-            value = value - rows[k][j, ...] * solution[j]
-        pivot = rows[k][k, ...]
-        solution[k] = xp.where(pivot == 0, 0.0, value / xp.where(pivot == 0, 1.0, pivot))
-    return xp.stack(solution, axis=0)
+    """The least squares solution; columns of zeros, which come last, get zeros."""
+    q, upper = qr(matrix)
+    eye = xp.eye(int(matrix.shape[1]), dtype=matrix.dtype, device=xp.device(matrix))
+    is_empty = xp.sum(xp.abs(matrix), axis=0) == 0
+    right = xp.where(is_empty, 0.0, xp.matmul(xp.matrix_transpose(q), target))
+    return solve(upper + xp.where(is_empty, eye, 0.0), right)
 
 
 def _epsilon(xp: Backend, x: Any) -> float:
