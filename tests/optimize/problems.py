@@ -1,4 +1,4 @@
-"""Test problems of More, Garbow and Hillstrom (1981), from their formulas: residuals over a backend.
+"""Test problems of More, Garbow and Hillstrom (1981), from their formulas, over a backend.
 
 Each is its number in the paper, the residuals from `xp` and x, the start, and the sum of squares at
 the minimum that the start leads to, as the paper prints it (six digits; 0 where it is exact).
