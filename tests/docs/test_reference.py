@@ -33,7 +33,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        *("convert", "data", "export", "distributed", "array_api", "special"),
+        *("convert", "data", "export", "distributed", "array_api", "special", "optimize", "ode"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
