@@ -142,6 +142,7 @@ WITHOUT = {
     "optim",
     "backends",
     "random",
+    "solvers",
 }
 
 
