@@ -47,20 +47,19 @@ def attached(
         ]
         # Rows that were not reached are nan, and have no part in this.
         g = xp.where(xp.isfinite(rows), g, 0.0)
-        constants = [stop_gradient(x) for x in (rows, end, y0, ts, g, last)]
+        rows, end, y0, ts, g, last = [stop_gradient(x) for x in (rows, end, y0, ts, g, last)]
         fixed = [stop_gradient(x) for x in known]
         places = [i for i, a in enumerate(known) if a.dtype in xp.FLOAT_DTYPES]
-        if not is_continuous:
+        if is_continuous:
+            found, by_arrays = _continuous(problem, rows, y0, ts, g, last, fixed, places)
+        else:
             # The last row is the last point itself.
-            fixed_g, fixed_last = constants[4], constants[5]
-            constants[4], constants[5] = fixed_g[:-1, ...], fixed_last + fixed_g[-1, ...]
-        back = _continuous if is_continuous else _discrete
-        found, by_arrays = back(problem, *constants, fixed, places)
+            inner, final = g[:-1, ...], last + g[-1, ...]
+            found, by_arrays = _discrete(problem, end, y0, ts, inner, final, fixed, places)
         # The time of an event is not one of the times.
-        is_whole = end >= ts[-1, ...]
-        final = xp.reshape(xp.where(is_whole, last + g[-1, ...], 0.0), (1, -1))
-        moved = stop_gradient(xp.concat([g[:-1, ...], final], axis=0))
-        by_times = _by_times(problem, *constants[:4], moved, fixed, found)
+        moved = xp.where(end >= ts[-1, ...], last + g[-1, ...], 0.0)
+        moved = xp.concat([g[:-1, ...], xp.reshape(moved, (1, -1))], axis=0)
+        by_times = _by_times(problem, rows, y0, ts, moved, fixed, found)
         gradients: list[Any] = [None for _ in known]
         for i, gradient in zip(places, by_arrays, strict=True):
             gradients[i] = gradient
@@ -104,7 +103,6 @@ def _rows_of(xp: Backend, wanted: Any, g: Any, t: Any, h: Any, degree: int) -> t
 
 def _discrete(
     problem: Problem,
-    rows: Any,
     end: Any,
     y0: Any,
     ts: Any,
@@ -166,7 +164,6 @@ def _discrete(
 def _continuous(
     problem: Problem,
     rows: Any,
-    end: Any,
     y0: Any,
     ts: Any,
     g: Any,
@@ -222,7 +219,6 @@ def _continuous(
 def _by_times(
     problem: Problem,
     rows: Any,
-    end: Any,
     y0: Any,
     ts: Any,
     g: Any,

@@ -122,7 +122,8 @@ def limited_memory(xp: Backend, history: int) -> Memory:
         return rows, rows, xp.zeros((history,), dtype=gradient.dtype, device=device)
 
     def direction(known: Any, gradient: Any) -> Any:
-        return -limited_product(xp, *known, gradient)
+        steps, changes, inverse = known
+        return -limited_product(xp, steps, changes, inverse, gradient)
 
     def updated(known: Any, s: Any, y: Any) -> Any:
         steps, changes, inverse = known
