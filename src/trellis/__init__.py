@@ -362,10 +362,12 @@ if TYPE_CHECKING:
     from . import functional as functional
     from . import generation as generation
     from . import graph as graph
+    from . import mcmc as mcmc
     from . import models as models
     from . import nn as nn
+    from . import ode as ode
     from . import optim as optim
-    from . import mcmc as mcmc
+    from . import optimize as optimize
     from . import special as special
     from . import train as train
     from .functional import conv1d as conv1d

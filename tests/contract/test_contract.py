@@ -104,8 +104,9 @@ def test_exports_are_complete(stem):
 NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
-    *["functional", "nn", "nn.init", "optim", "data", "special", "train", "distributed"],
     *["distributions", "distributions.bijections", "distributions.constraints", "mcmc"],
+    *["functional", "nn", "nn.init", "optim", "data", "special", "optimize", "ode"],
+    *["train", "distributed"],
 ]
 SUBMODULES = (
     *("trellis.nn.init", "trellis.optim.schedules"),

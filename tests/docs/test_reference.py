@@ -33,8 +33,8 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        *("convert", "data", "export", "distributed", "array_api", "special"),
-        *("distributions", "distributions.bijections", "distributions.constraints"),
+        *("distributions", "distributions.bijections", "distributions.constraints", "mcmc"),
+        *("convert", "data", "export", "distributed", "array_api", "special", "optimize", "ode"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
@@ -143,6 +143,7 @@ WITHOUT = {
     "optim",
     "backends",
     "random",
+    "solvers",
 }
 
 

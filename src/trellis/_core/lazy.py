@@ -26,6 +26,8 @@ ROOMS = (
     "special",
     "mcmc",
     "distributions",
+    "optimize",
+    "ode",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {

@@ -7,7 +7,9 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
+from ._private import running_transform
 from ._private import while_loop as while_loop_in_graph
+from .gradients import LOOP, compiling_inside, entered
 
 
 def _is_traced(pred: Any) -> bool:
@@ -46,16 +48,46 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
     tensors.
 
     Under torch.compile, a predicate that is data makes it one loop of the graph. That loop has no
-    gradient: use `scan`, or call it outside torch.compile.
+    gradient: use `scan`, or call it outside torch.compile. Inside `vmap` it runs until no row goes
+    on; the rows that have ended keep their state.
     """
     pred = cond_fn(init)
     if _is_traced(pred):
         return _traced_while_loop(cond_fn, body_fn, init)
     state = init
+    if isinstance(pred, torch.Tensor) and running_transform() is not None:
+        while _Any.apply(pred):
+            state = _chosen(pred, body_fn(state), state)
+            pred = torch.logical_and(pred, cond_fn(state))
+        return state
     while pred:
         state = body_fn(state)
         pred = cond_fn(state)
     return state
+
+
+def _chosen(pred: Any, new: Any, old: Any) -> Any:
+    return tree.map(lambda x, y: torch.where(pred, x, y), new, old)
+
+
+class _Any(torch.autograd.Function):
+    """Whether a predicate holds in any row of `vmap`: a truth value that Python may ask for."""
+
+    @staticmethod
+    def forward(pred: Any) -> Any:
+        return pred.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Any) -> None:
+        return None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], pred: Any) -> tuple[Any, None]:
+        return _Any.apply(pred if in_dims[0] is None else torch.any(pred, in_dims[0])), None
 
 
 def _traced_while_loop(
@@ -73,11 +105,19 @@ def _traced_while_loop(
         new = tree.flatten(body_fn(tree.unflatten(spec, xs)))[0]
         return tuple([x.contiguous() for x in new])
 
-    out = while_loop_in_graph(
-        lambda *xs: cond_fn(tree.unflatten(spec, xs)),
-        body,
-        tuple([x.contiguous() for x in leaves]),
-    )
+    def trace() -> Any:
+        return while_loop_in_graph(
+            lambda *xs: cond_fn(tree.unflatten(spec, xs)),
+            body,
+            tuple([x.contiguous() for x in leaves]),
+        )
+
+    if compiling_inside and LOOP not in compiling_inside:
+        raise NotSupportedError(
+            "torch.compile has no loop inside a derivative or vmap. Leave torch.compile away here: "
+            "eagerly it works; or use trellis.scan with a fixed number of steps."
+        )
+    out = trace() if compiling_inside else entered(LOOP, trace)
     return tree.unflatten(spec, out)
 
 

@@ -20,8 +20,11 @@ FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.fl
 
 # How many of our own differentiations enclose the running code, per thread.
 _nesting = threading.local()
-# The torch.func transforms of ours around the code that is being compiled.
+# The torch.func transforms of ours around the code that is being compiled. A part of the graph that
+# Dynamo traces by itself (the body of a loop, a backward pass) is entered before: nothing outside
+# of it may change while it is traced, this list included.
 compiling_inside: list[str] = []
+LOOP, RULE = "while_loop", "a custom gradient"
 
 
 def stop_gradient(x: Tensor, /) -> Any:
@@ -54,11 +57,24 @@ def vjp(
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, count how deep they are nested."""
-    if not torch.compiler.is_compiling():
+    if not torch.compiler.is_compiling() or _in_part():
         return transform()
     compiling_inside.append(name)
     try:
         return transform()
+    finally:
+        compiling_inside.pop()
+
+
+def _in_part() -> bool:
+    return LOOP in compiling_inside or RULE in compiling_inside
+
+
+def entered(part: str, trace: Callable[[], Any]) -> Any:
+    """Trace a part of the graph."""
+    compiling_inside.append(part)
+    try:
+        return trace()
     finally:
         compiling_inside.pop()
 
@@ -93,11 +109,15 @@ def _tensors_apart(fn: Any, reached: list[bool]) -> tuple[Any, Any]:
 def _plain_vjp(fn: Any, xs: list[Any], once: bool, sparse: bool) -> tuple[list[Any], Any, Any]:
     depth = getattr(_nesting, "depth", 0)
     # An outer differentiation (ours, or the user's own graph) follows: keep the graph.
-    is_inner = depth > 0 or any([x.requires_grad for x in xs])
-    leaves = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in xs]
+    # Without gradients around (as in a backward pass) a view would be a constant.
+    is_on = torch.is_grad_enabled()
+    is_inner = depth > 0 or (is_on and any([x.requires_grad for x in xs]))
+    leaves = [
+        x.view_as(x) if is_on and x.requires_grad else x.detach().requires_grad_() for x in xs
+    ]
     _nesting.depth = depth + 1
     try:
-        if torch.is_grad_enabled():
+        if is_on:
             outputs, aux = fn(leaves)
         else:
             with torch.enable_grad():
@@ -158,21 +178,27 @@ def custom_vjp(
 ) -> ListFn:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
-            if len(compiling_inside) > 1:
+            # How many transforms there are inside a loop, nobody can count.
+            transforms = [name for name in compiling_inside if name != RULE]
+            if len(transforms) > 1 or LOOP in transforms:
                 raise NotSupportedError(
-                    "torch.compile loses a custom gradient inside two transforms "
-                    f"({' of '.join(compiling_inside)}). Leave torch.compile away here; eagerly it "
-                    "works."
+                    "torch.compile loses a custom gradient inside a loop or two transforms "
+                    f"({' of '.join(transforms)}). Leave torch.compile away here; eagerly it works."
                 )
             # Dynamo traces `fn` separately, and it must not write to anything outside; the
             # structure of its result is therefore stored here. The compiler drops the rest.
             fn([x.detach() for x in xs])
-        # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no
-        # gradient, and would silently trace `fn` alone. It checks again for the result of an
-        # operation.
-        return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
+            if not _in_part():
+                return entered(RULE, lambda: _applied(fn, rule, xs))
+        return _applied(fn, rule, xs)
 
     return call
+
+
+def _applied(fn: ListFn, rule: Callable[..., list[Any]], xs: list[Any]) -> list[Any]:
+    # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no gradient,
+    # and would silently trace `fn` alone. It checks again for the result of an operation.
+    return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
 
 
 class _Opaque(torch.autograd.Function):
