@@ -6,6 +6,7 @@ from typing import Any
 
 import mpmath as mp
 import numpy as np
+import scipy.special
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,88 @@ def _lower_series(a, x):
         return mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1)) * total
 
 
+def beta_triples():
+    """Orders, and numbers next to the mean of the beta distribution and towards both ends."""
+    a, b, ratio = pairs(logarithmic(1e-2, 2e3, 11), logarithmic(1e-2, 2e3, 11), BETA_RATIOS)
+    below, above = ratio * a / (a + b), 1 - ratio * b / (a + b)
+    # The second ones lose digits by the rounding of 1 - x, and only then become points.
+    return np.concatenate([a, a]), np.concatenate([b, b]), np.concatenate([below, above])
+
+
+BETA_RATIOS = np.array([1e-3, 0.05, 0.3, 0.6, 0.8, 0.9, 0.97, 1.0])
+
+
+def betainc(a, b, x):
+    return _both_of_beta(a, b, x)[0]
+
+
+def betaincc(a, b, x):
+    return _both_of_beta(a, b, x)[1]
+
+
+def _both_of_beta(a, b, x):
+    with mp.workdps(60):
+        if x == 0 or x == 1:
+            return x, 1 - x
+        if x > (a + 1) / (a + b + 2):
+            part = _beta_series(b, a, 1 - x)
+            return 1 - part, part
+        part = _beta_series(a, b, x)
+        return part, 1 - part
+
+
+def _beta_series(a, b, x):
+    total = term = mp.mpf(1)
+    n = 0
+    while term > total * mp.mpf(10) ** -50:
+        term = term * x * (a + b + n) / (a + 1 + n)
+        n += 1
+        total += term
+    return x**a * (1 - x) ** b / (a * mp.beta(a, b)) * total
+
+
+def gammaincinv(a, p):
+    start = mp.mpf(float(scipy.special.gammaincinv(float(a), float(p))))
+    return _by_newton(lambda x: _lower_series(a, x) - p, lambda x: _gamma_density(a, x), start)
+
+
+def gammainccinv(a, q):
+    start = mp.mpf(float(scipy.special.gammainccinv(float(a), float(q))))
+    return _by_newton(lambda x: q - 1 + _lower_series(a, x), lambda x: _gamma_density(a, x), start)
+
+
+def betaincinv(a, b, p):
+    start = mp.mpf(float(scipy.special.betaincinv(float(a), float(b), float(p))))
+    return _by_newton(lambda x: betainc(a, b, x) - p, lambda x: _beta_density(a, b, x), start)
+
+
+def betainccinv(a, b, q):
+    start = mp.mpf(float(scipy.special.betainccinv(float(a), float(b), float(q))))
+    return _by_newton(lambda x: q - betaincc(a, b, x), lambda x: _beta_density(a, b, x), start)
+
+
+def _gamma_density(a, x):
+    return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+
+def _beta_density(a, b, x):
+    return x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
+
+
+def _by_newton(apart, slope, x):
+    """From a start of 8 digits."""
+    with mp.workdps(60):
+        for _ in range(4):
+            x = x - apart(x) / slope(x)
+        return x
+
+
+def quantiles(*axes):
+    """Orders and probabilities, which are not so small that the quantile would be no float."""
+    *orders, p = pairs(*axes, np.concatenate([logarithmic(1e-6, 0.5, 7), 1 - logarithmic(1e-4, 0.4, 5)]))
+    return *orders, p
+
+
 ROWS = {
     "gammaln": Row(
         lambda x: mp.loggamma(x).real,
@@ -259,6 +342,14 @@ ROWS = {
     "gammainc, above 0.001": Row(gammainc, gamma_pairs(), least=1e-3),
     "gammaincc": Row(gammaincc, gamma_pairs()),
     "gammaincc, above 0.001": Row(gammaincc, gamma_pairs(), least=1e-3),
+    "gammaincinv": Row(gammaincinv, quantiles(logarithmic(0.2, 500, 20))),
+    "gammainccinv": Row(gammainccinv, quantiles(logarithmic(0.2, 500, 20))),
+    "betainc": Row(betainc, beta_triples()),
+    "betainc, above 0.001": Row(betainc, beta_triples(), least=1e-3),
+    "betaincc": Row(betaincc, beta_triples()),
+    "betaincc, above 0.001": Row(betaincc, beta_triples(), least=1e-3),
+    "betaincinv": Row(betaincinv, quantiles(*[logarithmic(0.5, 200, 6)] * 2)),
+    "betainccinv": Row(betainccinv, quantiles(*[logarithmic(0.5, 200, 6)] * 2)),
     "beta": Row(mp.beta, pairs(*[logarithmic(1e-3, 500, 28)] * 2)),
     "beta, above 0.001": Row(mp.beta, pairs(*[logarithmic(1e-3, 500, 28)] * 2), least=1e-3),
     "betaln": Row(

@@ -27,8 +27,14 @@ from .gamma import digamma as digamma
 from .gamma import gamma as gamma
 from .gamma import gammaln as gammaln
 from .gamma import gammasgn as gammasgn
+from .incomplete_beta import betainc as betainc
+from .incomplete_beta import betaincc as betaincc
 from .incomplete_gamma import gammainc as gammainc
 from .incomplete_gamma import gammaincc as gammaincc
+from .incomplete_inverses import betainccinv as betainccinv
+from .incomplete_inverses import betaincinv as betaincinv
+from .incomplete_inverses import gammainccinv as gammainccinv
+from .incomplete_inverses import gammaincinv as gammaincinv
 from .information import entr as entr
 from .information import kl_div as kl_div
 from .information import rel_entr as rel_entr

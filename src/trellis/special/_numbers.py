@@ -1,6 +1,7 @@
 """What the formulas share: polynomials, exact squares, angles in half turns."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core.typing import Backend
@@ -18,6 +19,24 @@ def horner(t: Any, coefficients: tuple[float, ...]) -> Any:
     for c in coefficients[-2::-1]:
         total = total * t + c
     return total
+
+
+def repeated(xp: Backend, steps: int, body: Callable[..., Any], *state: Any) -> Any:
+    """`body(n, *state)` for n = 0, 1, ... below `steps`: a loop of the program, not many copies.
+
+    It has no derivative: for values, whose derivatives are given. The count is no part of a batch,
+    so that `vmap` can tell where it ends.
+    """
+
+    def goes_on(carried: tuple[Any, ...]) -> Any:
+        return carried[0] < float(steps)
+
+    def step(carried: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (carried[0] + 1.0, *body(*carried))
+
+    like = state[0]
+    count = xp.zeros((), dtype=xp.dtype_name(like.dtype), device=xp.device(like))
+    return xp.while_loop(goes_on, step, (count, *state))[1:]
 
 
 def on_piece(xp: Backend, x: Any, piece: table.Piece) -> Any:

@@ -64,12 +64,12 @@ def betaln_of_positive(xp: Backend, a: Any, b: Any) -> Any:
     near = xp.where(is_far, 1.0, large)
     less = xp.where(is_far, 1.0, small)
     tiny = less < 1e-30  # gamma overflows, and the other two are equal
-    plain = xp.log(_of_gammas(xp, xp.where(tiny, 1.0, less), near))
+    plain = xp.log(of_gammas(xp, xp.where(tiny, 1.0, less), near))
     plain = xp.where(tiny, gammaln_of_positive(xp, less), plain)
     return xp.where(are_far, two, xp.where(is_far, one, plain))
 
 
-def _of_gammas(xp: Backend, small: Any, large: Any) -> Any:
+def of_gammas(xp: Backend, small: Any, large: Any) -> Any:
     """The beta function by three of gamma, for numbers whose sum is in the range of that."""
     both = small + large
     # What the sum lost in rounding, which gamma would magnify: gamma(s + r) = gamma(s) (1 + r psi)
@@ -101,5 +101,5 @@ def _beta(xp: Backend, a: Any, b: Any) -> Any:
         xp.logical_and(a > 1e-30, b > 1e-30), a + b < (170.0 if is_double(xp, a) else 34.0)
     )
     p, q = xp.where(is_mild, a, 1.0), xp.where(is_mild, b, 1.0)
-    mild = _of_gammas(xp, xp.minimum(p, q), xp.maximum(p, q))
+    mild = of_gammas(xp, xp.minimum(p, q), xp.maximum(p, q))
     return xp.where(is_mild, mild, xp.exp(_betaln(xp, a, b)))

@@ -76,12 +76,12 @@ def density(a: Array, x: Array) -> Any:
     return evaluated("gammainc", formula, slopes, a, x)
 
 
-def front(xp: Backend, a: Any, x: Any) -> Any:
-    """x**a exp(-x) / gamma(a + 1), for numbers above 0."""
+def front(xp: Backend, a: Any, x: Any, apart: Any = None) -> Any:
+    """x**a exp(-x) / gamma(a + 1), for numbers above 0; `apart` is x - a, where it is known better."""
     is_far = a >= FAR
     large = xp.where(is_far, a, FAR)
     # By the distance of x from a, which does not cancel as a log(x) - x - gammaln(a) does.
-    u = (xp.where(is_far, x, FAR) - large) / large
+    u = xp.where(is_far, x - a if apart is None else apart, 0.0) / large
     # Where x is far below a, 1 + u would lose the digits of x.
     is_low = u < -0.55
     ratio = xp.where(is_low, xp.where(is_far, x, FAR) / large, 1.0)
