@@ -49,7 +49,8 @@ def expm(x: A, /) -> A:
         above = xp.concat([real, -imaginary], axis=-1)
         below = xp.concat([imaginary, real], axis=-1)
         whole = _of_real(xp, xp.concat([above, below], axis=-2))
-        return xp.complex(whole[..., :size, :size], whole[..., size:, :size])
+        parts = [xp.astype(whole[..., i : i + size, :size], kind) for i in (0, size)]
+        return parts[0] + 1j * parts[1]
     except Exception as error:
         return explain(error, expm)
 
