@@ -30,3 +30,10 @@ from ._array.linalg import tensordot as tensordot
 from ._array.linalg import trace as trace
 from ._array.linalg import vecdot as vecdot
 from ._array.linalg import vector_norm as vector_norm
+from ._linalg.building import block_diag as block_diag
+from ._linalg.building import toeplitz as toeplitz
+from ._linalg.exponential import expm as expm
+from ._linalg.solving import cho_solve as cho_solve
+from ._linalg.solving import cond as cond
+from ._linalg.solving import lstsq as lstsq
+from ._linalg.solving import solve_triangular as solve_triangular

@@ -2,6 +2,7 @@
 
 python tools/special/accuracy.py            # all functions, into docs/data/special.json
 python tools/special/accuracy.py gammaln    # only these, printed
+python tools/special/accuracy.py --write betainc    # only these, into the file beside the others
 """
 
 import json
@@ -32,11 +33,14 @@ def main(names):
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    table = {}
+    is_written = not names or names[0] == "--write"
+    names = names[1:] if names and is_written else names
+    table = json.loads(TARGET.read_text()) if names and is_written else {}
     for name in names or ROWS:
         table[name] = {kind: measured(name, ROWS[name], kind) for kind in KINDS}
         print(name, *[f"{k}: {shown(table[name][k])}" for k in KINDS], sep="\n    ", flush=True)
-    if not names:
+    if is_written:
+        table = {name: table[name] for name in ROWS if name in table}
         TARGET.write_text(json.dumps(table, indent=1) + "\n")
 
 

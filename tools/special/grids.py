@@ -162,9 +162,8 @@ def _lower_series(a, x):
 
 def beta_triples():
     """Orders, and numbers next to the mean of the beta distribution and towards both ends."""
-    a, b, ratio = pairs(logarithmic(1e-2, 2e3, 11), logarithmic(1e-2, 2e3, 11), BETA_RATIOS)
+    a, b, ratio = pairs(*[logarithmic(1e-2, 1e3, 9)] * 2, BETA_RATIOS)
     below, above = ratio * a / (a + b), 1 - ratio * b / (a + b)
-    # The second ones lose digits by the rounding of 1 - x, and only then become points.
     return np.concatenate([a, a]), np.concatenate([b, b]), np.concatenate([below, above])
 
 
@@ -231,14 +230,15 @@ def _beta_density(a, b, x):
 def _by_newton(apart, slope, x):
     """From a start of 8 digits."""
     with mp.workdps(60):
-        for _ in range(4):
+        for _ in range(3):
             x = x - apart(x) / slope(x)
         return x
 
 
 def quantiles(*axes):
     """Orders and probabilities, which are not so small that the quantile would be no float."""
-    *orders, p = pairs(*axes, np.concatenate([logarithmic(1e-6, 0.5, 7), 1 - logarithmic(1e-4, 0.4, 5)]))
+    p = np.concatenate([logarithmic(1e-6, 0.5, 7), 1 - logarithmic(1e-4, 0.4, 5)])
+    *orders, p = pairs(*axes, p)
     return *orders, p
 
 
@@ -342,14 +342,14 @@ ROWS = {
     "gammainc, above 0.001": Row(gammainc, gamma_pairs(), least=1e-3),
     "gammaincc": Row(gammaincc, gamma_pairs()),
     "gammaincc, above 0.001": Row(gammaincc, gamma_pairs(), least=1e-3),
-    "gammaincinv": Row(gammaincinv, quantiles(logarithmic(0.2, 500, 20))),
-    "gammainccinv": Row(gammainccinv, quantiles(logarithmic(0.2, 500, 20))),
+    "gammaincinv": Row(gammaincinv, quantiles(logarithmic(0.2, 200, 12))),
+    "gammainccinv": Row(gammainccinv, quantiles(logarithmic(0.2, 200, 12))),
     "betainc": Row(betainc, beta_triples()),
     "betainc, above 0.001": Row(betainc, beta_triples(), least=1e-3),
     "betaincc": Row(betaincc, beta_triples()),
     "betaincc, above 0.001": Row(betaincc, beta_triples(), least=1e-3),
-    "betaincinv": Row(betaincinv, quantiles(*[logarithmic(0.5, 200, 6)] * 2)),
-    "betainccinv": Row(betainccinv, quantiles(*[logarithmic(0.5, 200, 6)] * 2)),
+    "betaincinv": Row(betaincinv, quantiles(*[logarithmic(0.5, 200, 5)] * 2)),
+    "betainccinv": Row(betainccinv, quantiles(*[logarithmic(0.5, 200, 5)] * 2)),
     "beta": Row(mp.beta, pairs(*[logarithmic(1e-3, 500, 28)] * 2)),
     "beta, above 0.001": Row(mp.beta, pairs(*[logarithmic(1e-3, 500, 28)] * 2), least=1e-3),
     "betaln": Row(

@@ -1,9 +1,11 @@
 """Writes tests/special/references.json: exact values by mpmath for the tests, which do without it.
 
 python tools/special/references.py
+python tools/special/references.py betainc    # only these, beside the others
 """
 
 import json
+import sys
 from pathlib import Path
 
 import mpmath as mp
@@ -16,13 +18,14 @@ POINTS, SLOPES = 48, 6
 RANGE = np.finfo(np.float32)
 
 
-def main():
-    stored = {}
-    for name, row in ROWS.items():
+def main(names):
+    stored = json.loads(TARGET.read_text()) if names else {}
+    for name in names or ROWS:
+        row = ROWS[name]
         rows = values(row)
         stored[name] = {"orders": list(row.orders), "rows": rows, "slopes": slopes(row, rows)}
         print(name, len(rows), len(stored[name]["slopes"]), flush=True)
-    lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in stored.items()]
+    lines = [f"{json.dumps(name)}: {json.dumps(stored[name])}" for name in ROWS if name in stored]
     TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
@@ -69,4 +72,4 @@ def is_mild(point, value):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
