@@ -364,6 +364,7 @@ if TYPE_CHECKING:
     from . import models as models
     from . import nn as nn
     from . import optim as optim
+    from . import sklearn as sklearn
     from . import special as special
     from . import train as train
     from .functional import conv1d as conv1d

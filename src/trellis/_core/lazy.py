@@ -24,6 +24,7 @@ ROOMS = (
     "distributed",
     "array_api",
     "special",
+    "sklearn",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {
