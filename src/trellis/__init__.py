@@ -356,6 +356,7 @@ if TYPE_CHECKING:
     from . import array_api as array_api
     from . import convert as convert
     from . import data as data
+    from . import debug as debug
     from . import export as export
     from . import distributed as distributed
     from . import functional as functional

@@ -39,10 +39,19 @@ def descended(x, y, weights, steps, lr):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_passes_the_checks_of_scikit_learn(estimator, backend, x64, request):
-    if backend != "numpy" and not request.config.getoption("--long"):
-        pytest.skip("several minutes for frameworks without small fast steps: --long")
-    with x64(), warnings.catch_warnings():
+def test_passes_the_checks_of_scikit_learn(estimator):
+    check(estimator, "numpy")
+
+
+@pytest.mark.long  # minutes: hundreds of small fits
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_passes_them_on_every_framework(estimator, backend, x64):
+    with x64():
+        check(estimator, backend)
+
+
+def check(estimator, backend):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings; pandas is not installed
         results = check_estimator(
             estimator(backend=backend, epochs=10, lr=0.05), on_skip=None, on_fail=None

@@ -25,6 +25,7 @@ ROOMS = (
     "array_api",
     "special",
     "sklearn",
+    "debug",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {
