@@ -21,8 +21,8 @@ from .._random.keys import key as make_key
 from .._random.stream import stream
 from ..nn import Module
 from ..optim import Adam, Optimizer
+from ..train import History, predict
 from ..train import fit as train
-from ..train import predict
 from ._modules import mlp
 
 Make = Callable[[Any, int], Module]
@@ -118,7 +118,7 @@ class Estimator(BaseEstimator):
         """A new module and a new optimizer."""
         self._key = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._fits = 0
-        self.history_ = None
+        self.history_: History | None = None
         inputs = X.shape[1] if X.ndim == 2 else X.shape[1:]
         self.module_ = self._new_module(inputs, outputs, self._kind(X))
         self.optimizer_ = self._new_optimizer()
