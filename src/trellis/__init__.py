@@ -356,6 +356,7 @@ if TYPE_CHECKING:
     from . import array_api as array_api
     from . import convert as convert
     from . import data as data
+    from . import debug as debug
     from . import export as export
     from . import distributed as distributed
     from . import distributions as distributions
@@ -368,6 +369,7 @@ if TYPE_CHECKING:
     from . import ode as ode
     from . import optim as optim
     from . import optimize as optimize
+    from . import sklearn as sklearn
     from . import special as special
     from . import train as train
     from .functional import conv1d as conv1d

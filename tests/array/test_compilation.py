@@ -2,8 +2,10 @@
 
 import functools
 import gc
+import logging
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -479,3 +481,50 @@ def test_a_loop_takes_a_state_of_any_layout(array, compiled):
     x, n = array(np.arange(4, dtype="float32")), array(np.array(3, "int32"))
     found = compiled(count)(x, n)[0]
     np.testing.assert_array_equal(trellis.to_numpy(found), [3.0, 5.0])
+
+
+# A line while the compiler takes long -------------------------------------------------------------
+
+
+class Waiting(logging.Handler):
+    """Notes lines, and lets a function wait for the first one."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines, self.came = [], threading.Event()
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+        self.came.set()
+
+
+@pytest.fixture
+def lines():
+    handler = Waiting()
+    logging.getLogger("trellis").addHandler(handler)
+    yield handler
+    logging.getLogger("trellis").removeHandler(handler)
+
+
+# Dynamo cannot follow the waiting; what says the line is the same for all.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("jax", "tensorflow")]
+)
+def test_a_slow_first_call_says_so_once(name, lines, monkeypatch):
+    monkeypatch.setattr(trellis._array.compilation, "PATIENCE", 0.001)
+
+    def slow(x):
+        lines.came.wait(60)  # until the line has come, or the test has failed
+        return x * 2
+
+    x = trellis.ones((2,), backend=name)
+    run = trellis.compile(slow)
+    run(x)
+    run(x)
+    assert len(lines.lines) == 1
+    assert f"the first call of slow(), which {name} compiles" in lines.lines[0]
+
+
+def test_nothing_is_said_where_nothing_is_slow(backend, lines):
+    trellis.compile(lambda x: x * 2)(trellis.ones((2,), backend=backend))
+    assert lines.lines == []

@@ -106,7 +106,7 @@ PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
     *["distributions", "distributions.bijections", "distributions.constraints", "mcmc"],
     *["functional", "nn", "nn.init", "optim", "data", "special", "optimize", "ode"],
-    *["train", "distributed"],
+    *["train", "distributed", "debug", "sklearn"],
 ]
 SUBMODULES = (
     *("trellis.nn.init", "trellis.optim.schedules"),

@@ -69,6 +69,31 @@ LAYERS = {
                                            activation="gelu"),
         [(2, 5, 4), (2, 3, 4)], (2, 5, 4),
     ),
+    "TransformerEncoder": (
+        lambda: nn.TransformerEncoder(2, 4, num_heads=2, feedforward_channels=8, norm_first=True),
+        [(2, 5, 4)], (2, 5, 4),
+    ),
+    "TransformerDecoder": (
+        lambda: nn.TransformerDecoder(1, 4, num_heads=2, feedforward_channels=8),
+        [(2, 5, 4), (2, 3, 4)], (2, 5, 4),
+    ),
+    "Transformer": (
+        lambda: nn.Transformer(4, num_heads=2, num_layers=1, feedforward_channels=8),
+        [(2, 3, 4), (2, 5, 4)], (2, 5, 4),
+    ),
+    "MixtureOfExperts": (
+        lambda: nn.MixtureOfExperts(4, 6, num_experts=3, num_chosen=3), [(2, 5, 4)], (2, 5, 4)
+    ),
+    "Mamba": (lambda: nn.Mamba(4, state_channels=3, window=3), [(2, 5, 4)], (2, 5, 4)),
+    "PixelShuffle": (lambda: nn.PixelShuffle(2), [(2, 3, 2, 8)], (2, 6, 4, 2)),
+    "PixelUnshuffle": (
+        lambda: nn.PixelUnshuffle(2, data_format="NCHW"), [(2, 3, 6, 4)], (2, 12, 3, 2)
+    ),
+    "Unfold": (lambda: nn.Unfold((2, 3), 1), [IMAGE], (2, 15, 18)),
+    "Fold": (lambda: nn.Fold(8, 2), [(2, 4, 6)], (2, 8, 3)),
+    "Upsample": (lambda: nn.Upsample(2, "bilinear"), [IMAGE], (2, 12, 10, 3)),
+    "WeightNorm": (lambda: nn.WeightNorm(nn.Conv2D(3, 4, 3, 1, "SAME")), [IMAGE], (2, 6, 5, 4)),
+    "SpectralNorm": (lambda: nn.SpectralNorm(nn.Linear(3, 4)), [LINE], (2, 7, 4)),
     "Dropout": (lambda: nn.Dropout(0.5), [LINE], LINE),
     "Dropout1D": (lambda: nn.Dropout1D(0.5), [LINE], LINE),
     "Dropout2D": (lambda: nn.Dropout2D(0.5, data_format="NCHW"), [IMAGE], IMAGE),

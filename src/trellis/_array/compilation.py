@@ -1,9 +1,11 @@
 """One `compile` for all frameworks: jax.jit, torch.compile(fullgraph=True), tf.function."""
 
 import functools
+import logging
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from .._core import tree
@@ -13,6 +15,11 @@ from .._core.kinds import check_arguments
 from .._core.leafwise import is_of_one_type
 from .._core.settings import Setting
 from .._core.tracing import python_compiler
+
+PATIENCE = 10.0
+"""Seconds of a first call until a line says that it compiles."""
+
+_LOG = logging.getLogger("trellis")  # without a handler, warnings go to standard error
 
 _is_on: Setting[bool] = Setting(
     "trellis_compilation",
@@ -44,6 +51,9 @@ class Compiled:
             compiled = self._by_backend[xp.__name__] = xp.compile_function(
                 self._fn, **self._options
             )
+            if xp.ABILITIES.has_compiler:
+                with said_when_slow(self._fn, xp.__name__.rpartition(".")[2]):
+                    return self(*args, **kwargs)
         if hasattr(compiled, "on_leaves"):  # flattening the pytrees once is enough
             return compiled.on_leaves(leaves, spec, args, kwargs)
         return compiled(*args, **kwargs)
@@ -52,6 +62,27 @@ class Compiled:
         done = [name.rpartition(".")[2] for name in self._by_backend]
         name = getattr(self._fn, "__name__", self._fn)
         return f"<compiled {name!s} for {', '.join(done) or 'nothing yet'}>"
+
+
+@contextmanager
+def said_when_slow(fn: Callable[..., Any], backend: str) -> Iterator[None]:
+    """Say once, in one line, that the first call of a function still compiles after some time."""
+    name = getattr(fn, "__name__", repr(fn))
+    timer = threading.Timer(
+        PATIENCE,
+        _LOG.warning,
+        (
+            f"trellis: the first call of {name}(), which {backend} compiles, has taken "
+            f"{PATIENCE:g} seconds so far. Calls with the same shapes and dtypes will not compile "
+            "again; TRELLIS_COMPILE=0 runs without the compiler.",
+        ),
+    )
+    timer.daemon = True  # a program that ends does not wait for it
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def compile(

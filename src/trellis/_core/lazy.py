@@ -28,6 +28,8 @@ ROOMS = (
     "distributions",
     "optimize",
     "ode",
+    "sklearn",
+    "debug",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {

@@ -165,6 +165,7 @@ OPS = (
     composed("functional.softsign", FLOATS,
              reads={"torch": "softsign", "tensorflow": "Softsign", "onnx": "Softsign"},
              near="jax.nn.soft_sign F.softsign tf.nn.softsign"),
+    composed("functional.selective_scan"),
     composed("functional.spectral_norm",
              near="flax.nnx.SpectralNorm torch.nn.utils.parametrizations.spectral_norm "
                   "keras.layers.SpectralNormalization"),

@@ -257,6 +257,16 @@ LAYERS = {
     "MultiHeadAttention": ({"embed_dim": 4, "num_heads": 2}, [numbers(2, 3, 4)]),
     "TransformerEncoderLayer": (TRANSFORMER, [numbers(2, 3, 4)]),
     "TransformerDecoderLayer": (TRANSFORMER, [numbers(2, 3, 4), numbers(2, 3, 4)]),
+    "TransformerEncoder": ({"num_layers": 1, **TRANSFORMER}, [numbers(2, 3, 4)]),
+    "TransformerDecoder": ({"num_layers": 1, **TRANSFORMER}, [numbers(2, 3, 4), numbers(2, 3, 4)]),
+    "Transformer": ({**TRANSFORMER, "num_layers": 1}, [numbers(2, 3, 4), numbers(2, 3, 4)]),
+    "MixtureOfExperts": ({"embed_dim": 3, "feedforward_channels": 4, "num_experts": 2}, [x]),
+    "Mamba": ({"embed_dim": 3, "state_channels": 2}, [LINE]),
+    "PixelShuffle": ({"factor": 1}, [IMAGE]),
+    "PixelUnshuffle": ({"factor": 1}, [IMAGE]),
+    "Unfold": ({"window": 2}, [IMAGE]),
+    "Fold": ({"size": 4, "window": 2}, [numbers(1, 2, 6)]),
+    "Upsample": ({}, [IMAGE]),
     "Dropout": ({"prob": 0.5}, [LINE]),
     "Dropout1D": ({"prob": 0.5}, [LINE]),
     "Dropout2D": ({"prob": 0.5}, [IMAGE]),
@@ -300,23 +310,28 @@ LAYERS = {
 }  # fmt: skip
 
 
+# Layers around others.
+OF_MODULES = {
+    "Sequential": (nn.ReLU(), nn.Tanh()),
+    "Checkpoint": (nn.ReLU(),),
+    "WeightNorm": (nn.Linear(3, 2),),
+    "SpectralNorm": (nn.Linear(3, 2),),
+}
+
+
 def of_layers() -> dict[str, Call]:
     options = tuple(inspect.signature(nn.ReLU).parameters)
     calls = {}
     for name in dir(nn):
         cls = getattr(nn, name)
-        if not isinstance(cls, type) or name in ("Checkpoint", "Module", "Sequential"):
+        if not isinstance(cls, type) or name in ("Module", *OF_MODULES):
             continue
         pair = [x, BITS] if name.endswith("Loss") else [x]
         kwargs, inputs = LAYERS.get(name, ({}, pair))
         leave = options if name != "Linear" else ()
         calls[f"nn.{name}"] = Call(cls, (), kwargs, then=_called_with(inputs), leave=leave)
-    calls["nn.Sequential"] = Call(
-        nn.Sequential, (nn.ReLU(), nn.Tanh()), then=_called_with([x]), leave=options
-    )
-    calls["nn.Checkpoint"] = Call(
-        nn.Checkpoint, (nn.ReLU(),), then=_called_with([x]), leave=options
-    )
+    for name, args in OF_MODULES.items():
+        calls[f"nn.{name}"] = Call(getattr(nn, name), args, then=_called_with([x]), leave=options)
     for name in dir(nn.init):
         cls = getattr(nn.init, name)
         if isinstance(cls, type) and name != "Initializer":

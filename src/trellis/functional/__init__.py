@@ -93,6 +93,7 @@ from .resizing import interpolate as interpolate
 from .resizing import resize as resize
 from .sequences import length_mask as length_mask
 from .sequences import pad_sequences as pad_sequences
+from .state_space import selective_scan as selective_scan
 
 
 def __dir__() -> list[str]:

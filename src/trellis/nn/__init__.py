@@ -43,6 +43,7 @@ from .layers.dropout import Dropout2D as Dropout2D
 from .layers.dropout import Dropout3D as Dropout3D
 from .layers.dropout import DropPath as DropPath
 from .layers.embedding import Embedding as Embedding
+from .layers.experts import MixtureOfExperts as MixtureOfExperts
 from .layers.linear import Bilinear as Bilinear
 from .layers.linear import Linear as Linear
 from .layers.loss import BinaryCrossEntropyLoss as BinaryCrossEntropyLoss
@@ -58,6 +59,7 @@ from .layers.loss import MSELoss as MSELoss
 from .layers.loss import NLLLoss as NLLLoss
 from .layers.loss import PoissonNLLLoss as PoissonNLLLoss
 from .layers.loss import TripletLoss as TripletLoss
+from .layers.mamba import Mamba as Mamba
 from .layers.norm import BatchNorm1D as BatchNorm1D
 from .layers.norm import BatchNorm2D as BatchNorm2D
 from .layers.norm import BatchNorm3D as BatchNorm3D
@@ -77,6 +79,11 @@ from .layers.pooling import GlobalMaxPool as GlobalMaxPool
 from .layers.pooling import MaxPool1D as MaxPool1D
 from .layers.pooling import MaxPool2D as MaxPool2D
 from .layers.pooling import MaxPool3D as MaxPool3D
+from .layers.rearrange import Fold as Fold
+from .layers.rearrange import PixelShuffle as PixelShuffle
+from .layers.rearrange import PixelUnshuffle as PixelUnshuffle
+from .layers.rearrange import Unfold as Unfold
+from .layers.rearrange import Upsample as Upsample
 from .layers.recurrent import GRU as GRU
 from .layers.recurrent import LSTM as LSTM
 from .layers.recurrent import RNN as RNN
@@ -86,6 +93,11 @@ from .layers.sequential import Identity as Identity
 from .layers.sequential import Sequential as Sequential
 from .layers.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from .layers.transformer import TransformerEncoderLayer as TransformerEncoderLayer
+from .layers.transformer_stack import Transformer as Transformer
+from .layers.transformer_stack import TransformerDecoder as TransformerDecoder
+from .layers.transformer_stack import TransformerEncoder as TransformerEncoder
+from .layers.weights import SpectralNorm as SpectralNorm
+from .layers.weights import WeightNorm as WeightNorm
 from .module.module import Module as Module
 from .quantized.stored import quantize as quantize
 

@@ -85,6 +85,17 @@ def grouped_matmul(draw, op):
     return Call(op, args, units=64)
 
 
+@drawn("functional.selective_scan")
+def selective_scan(draw, op):
+    batch, time, wide, states = (draw(st.integers(1, 3)) for _ in range(4))
+    name = draw(st.sampled_from(COMMON_FLOATS))
+    row = (batch, time, states)
+    args = [array(draw, name, (batch, time, wide)) for _ in range(2)]
+    args += [array(draw, name, (wide, states)), array(draw, name, row), array(draw, name, row)]
+    # Exponentials of products of whatever was drawn.
+    return Call(op, tuple(args), units=256)
+
+
 @drawn("functional.dropout")
 def dropout(draw, op):
     x = array(draw, COMMON_FLOATS)

@@ -1,9 +1,11 @@
 """Modules that hold others, or only pass on."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from ..._array.manipulation import reshape
+from ..._core.errors import ArgumentError
 from ..._core.typing import A
 from ..._gradients.checkpoint import checkpoint
 from ..module.module import Module
@@ -20,28 +22,70 @@ class Sequential(Layer):
     (3, 2)
     >>> model.v.key_chains()
     ['layers/v0/b', 'layers/v0/w', 'layers/v2/b', 'layers/v2/w']
+
+    A dict names them:
+
+    >>> model = nn.Sequential({"body": nn.Linear(4, 8), "head": nn.Linear(8, 2)})
+    >>> model.v.key_chains(), model["head"]
+    (['body/b', 'body/w', 'head/b', 'head/w'], Linear(8, 2))
     """
 
-    def __init__(self, *modules: Module, **options: Unpack[Options]):
+    def __init__(self, *modules: Module | Mapping[str, Module], **options: Unpack[Options]):
         """Modules in a row.
 
         Arguments:
-            modules: the modules, first to last
+            modules: the modules, first to last; or one dict of them, with their names
             options: those of `Module`
         """
-        self._layers = list(modules)
+        self._names: tuple[str, ...] = ()
+        self._layers: list[Any] = []
+        given = {name: x for name, x in options.items() if isinstance(x, Module)}
+        dicts = [each for each in modules if isinstance(each, Mapping)]
+        if given or (dicts and len(modules) > 1):
+            name = next(iter(given or dicts[0]), "name")
+            raise ArgumentError(
+                f"Names of modules are the keys of one dict: Sequential({{{name!r}: module, ...}})."
+            )
+        if dicts:
+            self._set_named(dicts[0])
+        else:
+            self._layers = list(modules)
         super().__init__(**options)
 
+    def _set_named(self, modules: Mapping[str, Module]) -> None:
+        """Each module as an attribute of its own, so that the name is that of its variables."""
+        for name, module in modules.items():
+            if not isinstance(name, str) or name.startswith("_") or hasattr(self, name):
+                raise ArgumentError(
+                    f"Sequential cannot name a module {name!r}: a name is a string that begins "
+                    "with no underscore and is no attribute of modules already."
+                )
+            setattr(self, name, module)
+        self._names = tuple(modules)
+
+    def _in_order(self) -> list[Any]:
+        return [getattr(self, name) for name in self._names] if self._names else self._layers
+
     def _forward(self, x: Any) -> Any:
-        for layer in self._layers:
+        layers = self._in_order() if self._names else self._layers
+        for layer in layers:
             x = layer(x)
         return x
 
     def __len__(self) -> int:
-        return len(self._layers)
+        return len(self._in_order())
 
-    def __getitem__(self, i: int) -> Any:
-        return self._layers[i]
+    def __getitem__(self, i: int | str) -> Any:
+        """The module at a position, or of a name."""
+        if isinstance(i, str):
+            if i not in self._names:
+                raise ArgumentError(
+                    f"This Sequential has no module {i!r}; it has {', '.join(self._names)}."
+                    if self._names
+                    else f"The modules of this Sequential have no names: write model[0], not {i!r}."
+                )
+            return getattr(self, i)
+        return self._in_order()[i]
 
 
 class Checkpoint(Layer):

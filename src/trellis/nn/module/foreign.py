@@ -4,13 +4,15 @@ write here. Defined one by one, since a `__getattr__` would make every look-up i
 
 from typing import NoReturn
 
-_VARIABLES = "The variables are in v: model.v, trellis.tree.leaves(model.v), model.v.key_chains()."
+_VARIABLES = (
+    "Write model.parameters() for pairs of a name and an array, or model.v for all of them."
+)
+_DTYPE = "Write model.astype(dtype)."
 _GRADIENTS = (
     "Gradients are results: trellis.value_and_grad(lambda v: loss(model(x, v=v), y))(model.v)."
 )
 _TRAINING = "Write trellis.train.{name}(model, ...)."
 INSTEAD = {
-    "parameters": _VARIABLES,
     "named_parameters": _VARIABLES,
     "weights": _VARIABLES,
     "get_weights": _VARIABLES,
@@ -27,8 +29,12 @@ INSTEAD = {
     "fit": "Write trellis.train.fit(model, loss, (x, y), optimizer=...).",
     "evaluate": _TRAINING,
     "predict": _TRAINING,
-    "cuda": "Write model.v = trellis.to_device(model.v, device), or Module(device=...).",
-    "to": "Write model.v = trellis.to_device(model.v, device), or to_backend(model.v, name).",
+    "cuda": "Write model.to_device(device), or Module(device=...).",
+    "half": _DTYPE,
+    "double": _DTYPE,
+    "bfloat16": _DTYPE,
+    "to": "Write model.astype(dtype), model.to_device(device), or "
+    "model.v = trellis.to_backend(model.v, name).",
 }
 
 

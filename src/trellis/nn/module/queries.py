@@ -1,9 +1,11 @@
 """Questions about the tree of modules: parents, children and their names."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..._core.container import Container
 from ..._core.errors import ArgumentError
+from ..._core.typing import Array
 from .node import Owner
 from .variables import variables
 
@@ -23,6 +25,16 @@ class TreeQueries(Owner):
         while node.link is not None and (depth is None or steps < depth):
             node, steps = node.link.parent, steps + 1
         return node.owner
+
+    def parameters(self) -> Iterator[tuple[str, Array]]:
+        """The variables of this module and all modules below, each with its key path.
+
+        >>> import trellis
+        >>> [(name, x.shape) for name, x in trellis.nn.Linear(2, 3).parameters()]
+        [('b', (3,)), ('w', (3, 2))]
+        """
+        v = variables(self.__node__)
+        return iter([(chain, v[chain]) for chain in v.key_chains()])
 
     def top_v(self, depth: int | None = None, flatten_key_chains: bool = False) -> Container:
         """The variables of `top_mod(depth)`."""

@@ -4,14 +4,18 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..._array.casting import astype
 from ..._array.device import to_device
 from ..._core import tree
 from ..._core.container import Container
-from ..._core.errors import ArgumentError
+from ..._core.dtypes import FLOATING, name_of
+from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..._core.files import write_arrays
-from ..._core.typing import Device
+from ..._core.typing import Array, Device, DTypeLike
 from .buffers import buffers, set_buffers
 from .node import Owner
+from .queries import below
+from .search import find_modules
 from .track import as_record
 from .variables import set_variables, stored_variables
 
@@ -100,3 +104,35 @@ class Saving(Owner):
         if len(buffers(node)):
             set_buffers(node, tree.map(lambda x: to_device(x, device), buffers(node)))
         return self
+
+    def astype(self, dtype: DTypeLike, /) -> Any:
+        """Cast the floats among variables and buffers, here and in all modules below; returns the
+        module. Integers stay. Modules that are built later use the new dtype too.
+
+        >>> import trellis
+        >>> model = trellis.nn.Linear(2, 3).astype("bfloat16")
+        >>> str(model.v.w.dtype)
+        'bfloat16'
+        """
+        name = name_of(dtype)
+        if name not in FLOATING:
+            raise ArgumentTypeError(
+                f"astype() expects a floating dtype, {', '.join(sorted(FLOATING))}, got {name!r}."
+            )
+        node = self.__node__
+        for module in below(self):
+            module.__node__.dtype = name
+        if not node.is_built:
+            for found in find_modules(self):
+                found.module.astype(name)
+        else:
+            set_variables(node, tree.map(lambda x: _cast(x, name), stored_variables(node)))
+        if len(buffers(node)):
+            set_buffers(node, tree.map(lambda x: _cast(x, name), buffers(node)))
+        return self
+
+
+def _cast(x: Array, name: str) -> Any:
+    if name_of(x.dtype) not in FLOATING:
+        return x
+    return astype(x, name)

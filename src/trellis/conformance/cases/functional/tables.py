@@ -43,6 +43,25 @@ def by_groups(x, weights, sizes):
     return y
 
 
+scanned = (
+    numbers(1, 3, 2),
+    numbers(1, 3, 2, seed=1, low=0.1, high=1.0),
+    numbers(2, 3, seed=2, low=-2.0, high=-0.1),
+    numbers(1, 3, 3, seed=3),
+    numbers(1, 3, 3, seed=4),
+)
+
+
+def selected(x, delta, a, b, c):
+    """One step after the other."""
+    h, ys = np.zeros((len(x), *a.shape)), []
+    for t in range(x.shape[1]):
+        step = delta[:, t, :, None]
+        h = np.exp(step * a) * h + step * b[:, t, None, :] * x[:, t, :, None]
+        ys.append((h * c[:, t, None, :]).sum(-1))
+    return np.stack(ys, 1)
+
+
 CASES = [
     case(
         "grouped_matmul",
@@ -102,4 +121,12 @@ CASES = [
         dtypes=("float32",),
     ),
     case("rotary_embedding", (numbers(3, 4),), rotated),
+    case("selective_scan", scanned, selected),
+    case(
+        "selective_scan",
+        (*scanned, numbers(2, seed=5)),
+        lambda x, delta, a, b, c, skip: selected(x, delta, a, b, c) + x * skip,
+        about="skip",
+        call=lambda x, delta, a, b, c, skip: F.selective_scan(x, delta, a, b, c, skip=skip),
+    ),
 ]
