@@ -13,7 +13,6 @@ __version__ = "0.2.0"
 
 # For type checkers; at run time `_core/lazy.py` finds the same names.
 if TYPE_CHECKING:
-    from ._public import *  # noqa: F403
     from . import array_api as array_api
     from . import compilation as compilation
     from . import convert as convert
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from . import special as special
     from . import train as train
     from . import tree as tree
+    from ._public import *  # noqa: F403
     from .functional import conv1d as conv1d
     from .functional import conv1d_transpose as conv1d_transpose
     from .functional import conv2d as conv2d

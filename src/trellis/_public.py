@@ -317,6 +317,7 @@ from ._gradients.with_grads import set_with_grads as set_with_grads
 from ._gradients.with_grads import unset_with_grads as unset_with_grads
 from ._gradients.with_grads import with_grads as with_grads
 from ._array.compilation import compile as compile
+from ._array.lazily import lazy_apply as lazy_apply
 from ._array.compilation import using_compilation as using_compilation
 from ._gradients.transforms import bind_custom_gradient_function as bind_custom_gradient_function
 from ._gradients.transforms import grad as grad

@@ -1,13 +1,12 @@
-"""Run the public suite of the Array API standard over the namespaces of Trellis, wrapped arrays, and
-the libraries that others use.
+"""Run the public suite of the Array API standard over the namespaces of Trellis, over wrapped
+arrays, and over the libraries that others use.
 
     git clone --recurse-submodules https://github.com/data-apis/array-api-tests
     python tools/ecosystem/public_suite.py --checkout ../array-api-tests
-    python tools/ecosystem/public_suite.py --checkout ../array-api-tests --columns torch "wrapped torch"
+    python tools/ecosystem/public_suite.py --checkout ../array-api-tests --columns torch
 
-The checkout is the user's, nothing is downloaded. The counts and the names of the failed tests are
-written into docs/data/array_api_suite.json, column by column, and the table of docs/array_api.md is made of
-them.
+The checkout is the user's, nothing is downloaded. Column by column, the counts and the names of the
+failed tests are written into docs/data/array_api_suite.json, and the table of docs/array_api.md.
 """
 
 import argparse
@@ -26,7 +25,9 @@ VERSION = "2025.12"
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow")
 
 _NATIVE = 'import trellis; xp = trellis.namespace("{}")'
-_WRAPPED = "from trellis.array_api.array import namespace_over; " + _NATIVE + "; xp = namespace_over(xp)"
+_WRAPPED = (
+    "from trellis.array_api.array import namespace_over; " + _NATIVE + "; xp = namespace_over(xp)"
+)
 # What is imported in the place of the array library, for each column of the table.
 COLUMNS = {
     **{name: _NATIVE.format(name) for name in FRAMEWORKS},

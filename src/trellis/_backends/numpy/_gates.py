@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _scipy as scipy
 from ._fused import fused
-from .elementwise import erf
+from ._rules.elementwise import erf
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT = math.sqrt(2 / math.pi)

@@ -179,6 +179,7 @@ class _Ops:
         np.floor,
         np.abs,
     )
+
     @staticmethod
     def lgamma(x: Any) -> Any:
         return scipy.special.gammaln(x)
@@ -231,7 +232,10 @@ def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
     step = 1e-4 * np.maximum(alpha, 1e-2)
     by_a = (
         8 * (scipy.special.gammainc(alpha + step, x) - scipy.special.gammainc(alpha - step, x))
-        - (scipy.special.gammainc(alpha + 2 * step, x) - scipy.special.gammainc(alpha - 2 * step, x))
+        - (
+            scipy.special.gammainc(alpha + 2 * step, x)
+            - scipy.special.gammainc(alpha - 2 * step, x)
+        )
     ) / (12 * step)
     density = np.exp((alpha - 1) * np.log(x) - x - scipy.special.gammaln(alpha))
     slope = -by_a / density / (x if log_space else 1.0)
