@@ -298,11 +298,11 @@ LOADED = {
     "from trellis import models": 148,
     "from trellis import export": 20,
     "from trellis import distributed": 38,
-    "from trellis import Module, conv2d, trace, diverge, generate": 141,
+    "from trellis import Module, conv2d, trace, diverge, generate": 143,
     "import trellis; trellis.nn": 121,
     "import trellis.nn, trellis.train": 146,
     "from trellis import nn, train, optim": 171,
-    "from trellis import exp": 58,
+    "from trellis import exp": 60,
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _scipy as scipy
+from . import _scipy
 from ._fused import fused
 from ._rules.elementwise import erf
 
@@ -28,7 +28,7 @@ def _gelu(x: Any) -> tuple[Any]:
 def _gelu_forward(x: Any) -> tuple[tuple[Any], Any]:
     gate = x * _ROOT_HALF
     density = gate * gate
-    scipy.special.erf(gate, out=gate)
+    _scipy.special.erf(gate, out=gate)
     gate += 1
     gate *= 0.5
     y = x * gate
@@ -72,7 +72,7 @@ def _tanh_gelu_forward(x: Any) -> tuple[tuple[Any], Any]:
 
 
 def _silu(x: Any) -> tuple[Any]:
-    return (x * scipy.special.expit(x),)
+    return (x * _scipy.special.expit(x),)
 
 
 def _silu_forward(x: Any) -> tuple[tuple[Any], Any]:

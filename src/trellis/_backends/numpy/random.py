@@ -11,7 +11,7 @@ import numpy as np
 from ..._core.threefry import MASK, PARITY
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
-from . import _scipy as scipy
+from . import _scipy
 from ._tape import differentiable, stop
 from .casting import check_device
 
@@ -182,7 +182,7 @@ class _Ops:
 
     @staticmethod
     def lgamma(x: Any) -> Any:
-        return scipy.special.gammaln(x)
+        return _scipy.special.gammaln(x)
 
     @staticmethod
     def split_keys(keys: Any, number: int) -> list[Any]:
@@ -231,13 +231,13 @@ def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
     x = np.maximum(np.exp(x) if log_space else x, 1e-300)
     step = 1e-4 * np.maximum(alpha, 1e-2)
     by_a = (
-        8 * (scipy.special.gammainc(alpha + step, x) - scipy.special.gammainc(alpha - step, x))
+        8 * (_scipy.special.gammainc(alpha + step, x) - _scipy.special.gammainc(alpha - step, x))
         - (
-            scipy.special.gammainc(alpha + 2 * step, x)
-            - scipy.special.gammainc(alpha - 2 * step, x)
+            _scipy.special.gammainc(alpha + 2 * step, x)
+            - _scipy.special.gammainc(alpha - 2 * step, x)
         )
     ) / (12 * step)
-    density = np.exp((alpha - 1) * np.log(x) - x - scipy.special.gammaln(alpha))
+    density = np.exp((alpha - 1) * np.log(x) - x - _scipy.special.gammaln(alpha))
     slope = -by_a / density / (x if log_space else 1.0)
     return lambda g: g * slope.astype(stop(a).dtype)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _scipy as scipy
+from . import _scipy
 from ._fused import fused, is_plain
 from ._gru import RECURRENCES as RECURRENCES
 
@@ -32,7 +32,7 @@ def _formula(
     hs = []
     for t in range(x.shape[0]):
         z = inputs[t] + h @ recurrent_kernel
-        gates = scipy.special.expit(z)
+        gates = _scipy.special.expit(z)
         c = gates[:, width : 2 * width] * c + gates[:, :width] * np.tanh(
             z[:, 2 * width : 3 * width]
         )

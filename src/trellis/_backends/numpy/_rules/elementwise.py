@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.errors import DtypeError
-from .. import _scipy as scipy
+from .. import _scipy
 from .._tape import WRITES, as_view, back_to, composed, constant, differentiable, stop, unbroadcast
 
 constant(
@@ -252,7 +252,7 @@ def _by_scipy(name: str) -> Any:
     def values(x: Any) -> Any:
         if x.dtype.kind == "c":
             raise DtypeError(f"{name}() is for real numbers, got an array of complex ones.")
-        fn = getattr(scipy.special, name)
+        fn = getattr(_scipy.special, name)
         return fn(x) if x.dtype.itemsize >= 4 else fn(x.astype("f4")).astype(x.dtype)
 
     return values
