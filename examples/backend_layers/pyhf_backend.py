@@ -4,11 +4,10 @@
     import pyhf_backend
 
     pyhf_backend.install()
-    pyhf.set_backend("jax")  # its functions now run by way of Trellis
-    pyhf.set_backend(pyhf_backend.backend("tensorflow"))  # which pyhf 0.8 no longer has
+    pyhf.set_backend("pytorch")  # its functions now run by way of Trellis
 
-With it come the gradients of fits: `optimize.scipy_optimizer` uses `trellis.value_and_grad` on all
-four, NumPy included, where pyhf has none.
+This is the layer of pyhf 0.7, and of the functions that fits call: their gradients are those of
+`trellis.value_and_grad`, which NumPy has too (`do_grad=True`; in pyhf it has none).
 """
 
 from collections.abc import Callable
@@ -23,7 +22,8 @@ import trellis
 from trellis.special import gammaln, ndtr, xlogy
 
 ROOT_TWO_PI = (2 * trellis.pi) ** 0.5
-# pyhf's name: ours. Functions of arrays, and those of an array and an axis.
+# pyhf's name: ours. Frameworks, functions of arrays, and those of an array and an axis.
+FRAMEWORKS = {"numpy": "numpy", "jax": "jax", "pytorch": "torch", "tensorflow": "tensorflow"}
 SAME = {name: name for name in ("abs", "clip", "divide", "erf", "erfinv", "exp", "isfinite", "log")}
 SAME |= {"power": "pow", "sqrt": "sqrt", "tile": "tile", "where": "where"}
 REDUCTIONS = {"sum": "sum", "product": "prod"}
@@ -50,7 +50,7 @@ class TrellisBackend:
 
     name = "numpy"
     framework = "numpy"
-    default_do_grad = True
+    default_do_grad = False
     array_type: Any = np.ndarray
     array_subtype: Any = np.number
 
@@ -83,13 +83,18 @@ class TrellisBackend:
         return tuple(tensor.shape)
 
     def _array(self, x: Any) -> Any:
-        return x if trellis.is_array(x) else self.astensor(x)
+        """What pyhf gives to functions of tensors: lists too, which keep their kind."""
+        if trellis.is_array(x) and trellis.backend_of(x) == self.framework:
+            return x
+        if isinstance(x, list | tuple) and _holds_arrays(x):
+            return trellis.stack([self._array(item) for item in x])
+        return self.astensor(x, {"b": "bool", "i": "int"}.get(np.asarray(x).dtype.kind, "float"))
 
     def ones(self, shape: Any, dtype: str = "float") -> Any:
-        return self.xp.ones(tuple(shape), dtype=self.dtypemap[dtype])
+        return self.xp.ones(shape, dtype=self.dtypemap[dtype])
 
     def zeros(self, shape: Any, dtype: str = "float") -> Any:
-        return self.xp.zeros(tuple(shape), dtype=self.dtypemap[dtype])
+        return self.xp.zeros(shape, dtype=self.dtypemap[dtype])
 
     # Shapes and order -----------------------------------------------------------------------------
 
@@ -180,19 +185,16 @@ for _table, _made in ((SAME, _same), (REDUCTIONS, _reduction)):
         setattr(TrellisBackend, _name, _made(getattr(trellis, _ours)))
 
 
-def backend(framework: str, **options: Any) -> TrellisBackend:
-    """A backend for `pyhf.set_backend`."""
-    return _class_of(framework)(**options)
-
-
-def _class_of(framework: str) -> type[TrellisBackend]:
-    if framework == "jax":
+def _class_of(name: str) -> type[TrellisBackend]:
+    framework = FRAMEWORKS[name]
+    if name == "jax":
         import jax
 
         jax.config.update("jax_enable_x64", True)  # as pyhf's own does
     example = trellis.zeros((), backend=framework)
-    given = {"name": framework, "framework": framework, "array_type": type(example)}
-    return type(f"{framework}_over_trellis", (TrellisBackend,), given)
+    given: dict[str, Any] = {"name": name, "framework": framework, "array_type": type(example)}
+    given |= {"default_do_grad": name != "numpy", "array_subtype": type(example)}
+    return type(f"{name}_over_trellis", (TrellisBackend,), given)
 
 
 def wrap_objective(
@@ -212,12 +214,15 @@ def wrap_objective(
 
 
 def install() -> list[type[TrellisBackend]]:
-    """Replace pyhf's backends and the gradients of its fits; returns ours."""
+    """Replace pyhf's backends for the frameworks that are installed; returns ours."""
     made = []
-    for framework in ("numpy", "jax"):
-        if trellis.backends(framework).is_installed:
-            made.append(_class_of(framework))
-            setattr(BackendRetriever, f"{framework}_backend", made[-1])
+    for name, framework in FRAMEWORKS.items():
+        if not trellis.backends(framework).is_installed:
+            continue
+        made.append(_class_of(name))
+        setattr(BackendRetriever, f"{name}_backend", made[-1])
+        BackendRetriever._array_types.add(made[-1].array_type)
+        BackendRetriever._array_subtypes.add(made[-1].array_subtype)
     common._get_tensor_shim = lambda: wrap_objective
     pyhf.set_backend("numpy", default=True)
     return made

@@ -17,6 +17,7 @@ from .._core.guards import (
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Array, Backend, Scalar
+from .items import get_item
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
 
@@ -39,9 +40,13 @@ class At(Generic[A]):
         return explain(error, at, {"x": self._x, "idx": self._index, "value": value})
 
     def get(self) -> A:
-        """These elements: `x[idx]`, with the checks of the standard."""
+        """These elements: `x[idx]`, also where the framework has no such index (arrays and masks on
+        TensorFlow, negative steps on torch)."""
         try:
-            found: A = self._x[self._index]  # type: ignore[index]
+            try:
+                found: A = self._x[self._index]  # type: ignore[index]
+            except (TypeError, ValueError):
+                found = get_item(xp_of(self._x), self._x, self._index)
             return found
         except Exception as error:
             return explain(error, at, {"x": self._x, "idx": self._index})
