@@ -6,8 +6,8 @@ array, and writing into a part gives its array a new one.
 
 from typing import Any, Protocol
 
-from .._core.dispatch import xp_of
 from .._array.items import get_item, set_item
+from .._core.dispatch import xp_of
 
 
 class _Whole(Protocol):
