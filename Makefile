@@ -67,10 +67,10 @@ $(VENV)/.models: $(VENV)/.all
 	touch $@
 
 # Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks;
-# with checkouts of yours, the suites of other libraries over Trellis: POT=... TENSORLY=...
+# with checkouts of yours, the suites of other libraries over Trellis: POT=... TENSORLY=... PYHF=...
 test-matrices: $(VENV)/.models
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -m long $(PYTEST)
-	$(BIN)/python tools/backend_layers.py $(if $(POT),--pot $(POT)) $(if $(TENSORLY),--tensorly $(TENSORLY))
+	$(BIN)/python tools/backend_layers.py $(if $(POT),--pot $(POT)) $(if $(TENSORLY),--tensorly $(TENSORLY)) $(if $(PYHF),--pyhf $(PYHF))
 
 # The large matrices: hours, for a release or a night.
 test-long: test test-matrices test-lowest test-alone test-mlx

@@ -1,10 +1,10 @@
-"""Runs the test suites of POT and tensorly over Trellis, from checkouts that the user names.
+"""Runs the tests of POT, tensorly and pyhf over Trellis, from checkouts that the user names.
 
-    python tools/backend_layers.py --pot ../POT --tensorly ../tensorly
+    python tools/backend_layers.py --pot ../POT --tensorly ../tensorly --pyhf ../pyhf
 
 `examples/backend_layers/` replaces their backends. POT itself must be installed (its solvers are
-compiled); tensorly is imported from its checkout. Nothing is downloaded. Arguments after `--` go to
-pytest: `-- -k sinkhorn`.
+compiled), and pyhf 0.7; tensorly is imported from its checkout. Nothing is downloaded. Arguments
+after `--` go to pytest: `-- -k sinkhorn`.
 """
 
 import argparse
@@ -46,6 +46,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pot", type=Path, help="a checkout of POT")
     parser.add_argument("--tensorly", type=Path, help="a checkout of tensorly")
+    parser.add_argument("--pyhf", type=Path, help="a checkout of pyhf, at v0.7.6")
     parser.add_argument("options", nargs="*", help="options of pytest, after --")
     asked = parser.parse_args(arguments)
     passed = []
@@ -59,8 +60,12 @@ def main(arguments: list[str]) -> int:
             title = f"tensorly, {name}"
             tests = root / "tensorly"
             passed.append(run(title, "tensorly_backend", tests, asked.options, **variables))
+    if asked.pyhf:
+        tests = asked.pyhf.resolve() / "tests"
+        options = ["-o", "addopts=", *asked.options]
+        passed.append(run("pyhf, on all frameworks", "pyhf_backend", tests, options))
     if not passed:
-        print("no checkout of POT or tensorly was named: nothing to run")
+        print("no checkout of POT, tensorly or pyhf was named: nothing to run")
     return 0 if all(passed) else 1
 
 

@@ -67,3 +67,32 @@ def test_elements_at_an_index(backend, array):
     x = array(np.arange(6.0, dtype="float32").reshape(2, 3))
     found = trellis.at(x, (1, slice(None))).get()
     testing.assert_close(found, np.array([3.0, 4.0, 5.0], "float32"), backend=backend)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [2, 0, -1],
+        (slice(None), [2, 0, 0]),
+        ([2, 0], [1, 1]),
+        (slice(None, None, -1), 1),
+        np.array([True, False, True]),
+    ],
+    ids=str,
+)
+def test_elements_at_any_index(index, array):
+    """TensorFlow has no index arrays, torch no negative steps: `get` has, with gradients."""
+
+    def native(item):
+        if isinstance(item, (slice, int)):
+            return item
+        found = np.asarray(item)
+        return array(found if found.dtype == bool else found.astype("int32"))
+
+    values = np.arange(12.0, dtype="float32").reshape(3, 4)
+    key = tuple([native(x) for x in index]) if isinstance(index, tuple) else native(index)
+    testing.assert_close(trellis.at(array(values), key).get(), values[index], rtol=0, atol=0)
+    slope = trellis.grad(lambda x: trellis.sum(trellis.square(trellis.at(x, key).get())))
+    expected = np.zeros_like(values)
+    np.add.at(expected, index, 2 * values[index])
+    testing.assert_close(slope(array(values)), expected, rtol=0, atol=0)  # whole numbers

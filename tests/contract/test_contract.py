@@ -133,17 +133,34 @@ def test_public_modules_show_public_names_only(name):
     assert leaks == []
 
 
-def test_init_only_imports():
+def imported(body):
+    """The names that statements import as public ones: `import f as f`."""
+    found = []
+    for node in body:
+        assert isinstance(node, ast.ImportFrom)
+        assert all(alias.asname for alias in node.names), "write `import f as f`"
+        found += [alias.asname for alias in node.names]
+    return found
+
+
+def test_init_only_names_what_opens_later():
     body = ast.parse((SOURCE / "__init__.py").read_text()).body
     assert ast.unparse(body[1]) == "from typing import TYPE_CHECKING"
-    assert ast.unparse(body[-1].test) == "TYPE_CHECKING"  # what opens later, for type checkers
-    for node in [*body[2:-1], *body[-1].body]:
-        is_version = isinstance(node, ast.Assign) and node.targets[0].id == "__version__"
-        assert is_version or isinstance(node, ast.ImportFrom)
-        if isinstance(node, ast.ImportFrom):
-            assert all(alias.asname for alias in node.names), "write `import f as f`"
-    for_type_checkers = [alias.asname for node in body[-1].body for alias in node.names]
-    assert sorted(for_type_checkers) == sorted([*lazy.ROOMS, *lazy.NAMES])
+    assert imported(body[2:4]) == ["__getattr__", "__dir__"]
+    assert isinstance(body[4], ast.Assign) and body[4].targets[0].id == "__version__"
+    (block,) = body[5:]
+    assert ast.unparse(block.test) == "TYPE_CHECKING"
+    assert ast.unparse(block.body[0]) == "from ._public import *"
+    assert sorted(imported(block.body[1:])) == sorted([*lazy.ROOMS, *lazy.NAMES])
+
+
+def test_names_of_the_core_are_those_of_public():
+    names = imported(ast.parse((SOURCE / "_public.py").read_text()).body[1:])
+    assert len(names) == len(set(names)) > 200
+    assert set(names) & {*lazy.ROOMS, *lazy.NAMES} == set()
+    public = importlib.import_module("trellis._public")
+    assert all([getattr(trellis, name) is getattr(public, name) for name in names])
+    assert set(dir(trellis)) >= set(names)
 
 
 @pytest.mark.parametrize("stem", OP_FILES)
@@ -242,6 +259,28 @@ def test_import_loads_no_framework():
     assert done.stdout.strip() == "[]"
 
 
+def test_import_loads_nothing():
+    """Not even NumPy. SciPy's special functions are for those who call one, on NumPy too."""
+    program = (
+        "import sys, trellis\n"
+        "heavy = {'numpy', 'scipy', 'optree', 'ml_dtypes', 'safetensors', 'tqdm'}\n"
+        "print(*sorted(set(sys.modules) & heavy), '|')\n"
+        "import numpy as np\n"
+        "trellis.grad(lambda x: trellis.sum(trellis.exp(x)))(np.ones(2))\n"
+        "print(*sorted(set(sys.modules) & heavy), '|', trellis.erf(0.0))\n"
+    )
+    assert printed(program) == ["|", "ml_dtypes", "numpy", "optree", "|", "0.0"]
+
+
+def test_a_name_that_was_put_there_stays():
+    program = (
+        "import trellis\n"
+        "trellis.cos = 'mine'\n"
+        "print(trellis.sin.__name__, trellis.cos, 'tan' in vars(trellis))"
+    )
+    assert printed(program) == ["sin", "mine", "True"]
+
+
 def printed(program):
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -251,23 +290,24 @@ def printed(program):
 
 # How many modules of Trellis have run after each import, packages above them among them.
 LOADED = {
-    "import trellis": 72,
-    "import trellis.nn": 153,
-    "from trellis import testing": 74,
-    "from trellis import functional": 116,
-    "from trellis import nn": 153,
-    "from trellis import optim": 98,
-    "from trellis import train": 140,
-    "from trellis import graph": 117,
-    "from trellis import convert": 73,
-    "from trellis import generation": 73,
-    "from trellis import models": 177,
-    "from trellis import export": 76,
-    "from trellis import distributed": 85,
-    "from trellis import Module, conv2d, trace, diverge, generate": 153,
-    "import trellis; trellis.nn": 153,
-    "import trellis.nn, trellis.train": 176,
-    "from trellis import nn, train, optim": 200,
+    "import trellis": 3,
+    "import trellis.nn": 121,
+    "from trellis import testing": 28,
+    "from trellis import functional": 67,
+    "from trellis import nn": 121,
+    "from trellis import optim": 56,
+    "from trellis import train": 103,
+    "from trellis import graph": 70,
+    "from trellis import convert": 4,
+    "from trellis import generation": 25,
+    "from trellis import models": 148,
+    "from trellis import export": 20,
+    "from trellis import distributed": 38,
+    "from trellis import Module, conv2d, trace, diverge, generate": 143,
+    "import trellis; trellis.nn": 121,
+    "import trellis.nn, trellis.train": 146,
+    "from trellis import nn, train, optim": 171,
+    "from trellis import exp": 60,
 }
 
 

@@ -17,6 +17,7 @@ from .._core.guards import (
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Array, Backend, Scalar
+from .items import get_item
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
 
@@ -39,10 +40,15 @@ class At(Generic[A]):
         return explain(error, at, {"x": self._x, "idx": self._index, "value": value})
 
     def get(self) -> A:
-        """These elements: `x[idx]`, with the checks of the standard."""
+        """These elements: `x[idx]`, also where the framework has no such index (arrays and masks on
+        TensorFlow, negative steps on torch)."""
         try:
-            found: A = self._x[self._index]  # type: ignore[index]
-            return found
+            if _steps_back(self._index):
+                return _read(self._x, self._index)
+            try:
+                return self._x[self._index]  # type: ignore[index, no-any-return]
+            except TypeError:
+                return _read(self._x, self._index)
         except Exception as error:
             return explain(error, at, {"x": self._x, "idx": self._index})
 
@@ -81,6 +87,19 @@ class At(Generic[A]):
             return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
         except Exception as error:
             return self._explained(error, "max", value)
+
+
+def _read(x: A, index: object) -> A:
+    found: A = get_item(xp_of(x), x, index)
+    return found
+
+
+def _steps_back(index: object) -> bool:
+    """Whether a slice has a negative step, which torch raises for."""
+    for item in index if isinstance(index, tuple) else (index,):
+        if isinstance(item, slice) and isinstance(item.step, int) and item.step < 0:
+            return True
+    return False
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:

@@ -169,6 +169,19 @@ class Compilation(Protocol):
     def lasts(self, x: Native) -> bool:
         """Whether `x` is still valid after the running function ends: not a compiler's tracer."""
 
+    def callback(
+        self,
+        make: Callable[..., Callable[[list[Any]], list[Any]]],
+        given: tuple[Any, ...],
+        xs: Natives,
+        shapes: Sequence[tuple[int | None, ...]],
+        names: Sequence[str],
+    ) -> Natives:
+        """The results of `make(*given)`, a function of NumPy arrays, which a compiled program calls
+        when it runs. Their shapes and data types are announced. It has no derivative, and raises
+        where one is asked. The two come apart, so that a compiler can take them for constants.
+        """
+
     def layer_types(self) -> tuple[type, ...]:
         """The framework's own classes of layers, as far as they are imported."""
 

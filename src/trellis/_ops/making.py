@@ -21,7 +21,7 @@ def plainly(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 def made(
     ops: Iterable[Op],
     framework: str,
-    modules: Mapping[str, ModuleType],
+    modules: Mapping[str, Any],
     kernels: Mapping[str, Callable[..., Any]],
     wraps: Mapping[Kind, Wrap],
 ) -> dict[str, Callable[..., Any]]:
@@ -45,7 +45,7 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {name: fn for name, fn in found.items() if fn.__module__ == module.__name__}
 
 
-def _native(way: Way, modules: Mapping[str, ModuleType]) -> Callable[..., Any] | None:
+def _native(way: Way, modules: Mapping[str, Any]) -> Callable[..., Any] | None:
     """The framework's function that a way calls with the arguments as they are; None for more."""
     call = ast.parse(way or "None", mode="eval").body
     if not isinstance(call, ast.Call) or call.keywords:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .._array import elementwise, products
+from .._array.items import check_kind, get_item, is_basic, set_item
 from .._core import tree
 from .._core.arrays import NUMBERS, is_array, plain
 from .._core.dispatch import of_version, tell_of_backends, xp_of
 from .._core.errors import ArgumentTypeError, ShapeError
-from .indexing import check_kind, get_item, is_basic, set_item
 from .leaving import check_leaving, dlpack
 from .namespace import LiftedNamespace
 from .parts import Part, Rearranged, Sliced

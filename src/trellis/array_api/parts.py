@@ -6,8 +6,8 @@ array, and writing into a part gives its array a new one.
 
 from typing import Any, Protocol
 
+from .._array.items import get_item, set_item
 from .._core.dispatch import xp_of
-from .indexing import get_item, set_item
 
 
 class _Whole(Protocol):

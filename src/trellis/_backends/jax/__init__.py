@@ -26,6 +26,7 @@ from .distributed import *
 from .elementwise import *
 from .foreach import *
 from .gradients import *
+from .host_calls import *
 from .indexing import *
 from .inspection import *
 from .inspection import __array_namespace_info__ as __array_namespace_info__

@@ -141,16 +141,16 @@ def max_pool(x, *, window, strides, padding, dilations, channel_first, indices):
         if channel_first
         else (lambda pair, one: (one, *pair, one))
     )
-    y = jax.lax.reduce_window(
-        x,
-        -jnp.inf,
-        jax.lax.max,
-        around(window, 1),
-        around(strides, 1),
-        around(padding, (0, 0)),
-        window_dilation=around(dilations, 1),
-    )
-    return y, None
+    places = around(window, 1), around(strides, 1), around(padding, (0, 0))
+
+    def over_windows(x, start):
+        return jax.lax.reduce_window(
+            x, start, jax.lax.max, *places, window_dilation=around(dilations, 1)
+        )
+
+    # XLA leaves nan out on processors where windows do not overlap (JAX 0.10): it is looked for.
+    is_nan = over_windows(jnp.isnan(x).astype(x.dtype), 0.0) > 0
+    return jnp.where(is_nan, jnp.nan, over_windows(x, -jnp.inf)), None
 
 
 def conv(

@@ -22,6 +22,7 @@ from .distributed import *
 from .elementwise import *
 from .foreach import *
 from .gradients import *
+from .host_calls import *
 from .indexing import *
 from .inspection import *
 from .interchange import *

@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import erf as scipy_erf
-from scipy.special import expit
 
+from . import _scipy
 from ._fused import fused
-from .elementwise import erf
+from ._rules.elementwise import erf
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT = math.sqrt(2 / math.pi)
@@ -29,7 +28,7 @@ def _gelu(x: Any) -> tuple[Any]:
 def _gelu_forward(x: Any) -> tuple[tuple[Any], Any]:
     gate = x * _ROOT_HALF
     density = gate * gate
-    scipy_erf(gate, out=gate)
+    _scipy.special.erf(gate, out=gate)
     gate += 1
     gate *= 0.5
     y = x * gate
@@ -73,7 +72,7 @@ def _tanh_gelu_forward(x: Any) -> tuple[tuple[Any], Any]:
 
 
 def _silu(x: Any) -> tuple[Any]:
-    return (x * expit(x),)
+    return (x * _scipy.special.expit(x),)
 
 
 def _silu_forward(x: Any) -> tuple[tuple[Any], Any]:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
+from . import _scipy
 from ._fused import fused, is_plain
 from ._tape import TracedArray
 
@@ -36,7 +36,7 @@ def _formula(a: Any, h: Any, kernel: Any, bias: Any) -> tuple[Any, Any]:
     for t in range(a.shape[0]):
         c = h @ kernel
         c = c if bias is None else c + bias
-        gates = expit(a[t, :, : 2 * width] + c[:, : 2 * width])
+        gates = _scipy.special.expit(a[t, :, : 2 * width] + c[:, : 2 * width])
         new = np.tanh(a[t, :, 2 * width :] + gates[:, :width] * c[:, 2 * width :])
         h = new + gates[:, width:] * (h - new)
         hs.append(h)
@@ -55,7 +55,7 @@ def _forward(a: Any, h: Any, kernel: Any, bias: Any) -> tuple[tuple[Any, Any], A
         if bias is not None:
             np.add(share, bias, out=share)
         np.add(a[t, :, : 2 * width], share[:, : 2 * width], out=gate)
-        expit(gate, out=gate)
+        _scipy.special.expit(gate, out=gate)
         np.multiply(gate[:, :width], share[:, 2 * width :], out=new)
         np.add(new, a[t, :, 2 * width :], out=new)
         np.tanh(new, out=new)

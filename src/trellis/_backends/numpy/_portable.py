@@ -7,7 +7,8 @@ Trellis.
 import itertools
 
 import numpy as np
-import scipy.special
+
+from . import _scipy as scipy
 
 
 def floor_divide(x1, x2):

@@ -6,6 +6,7 @@ call to the derivative in the table `RULES`. A NumPy function without a derivati
 loses the gradient silently.
 """
 
+import sys
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
@@ -243,6 +244,10 @@ def parts_of(results: tuple[Any, ...], level: int, whole: Node) -> tuple[TracedA
 
 def _rule_for(function: Any) -> Callable[..., Any]:
     rule = RULES.get(function)
+    if rule is None and "scipy.special" in sys.modules:
+        from ._scipy import special  # enters its rules
+
+        rule = RULES.get(function) if hasattr(special, "expit") else None
     if rule is None:
         raise no_rule(getattr(function, "__name__", str(function)))
     return rule

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from ..._core.guards import unordered
+from . import _scipy
 from ._class_losses import class_losses as class_losses
 from ._gates import fused_gelu as _gelu
 from ._gates import fused_silu as _silu
@@ -22,7 +22,7 @@ def _relu(x: Any, /) -> Any:
 
 
 def _sigmoid(x: Any, /) -> Any:
-    return expit(x)
+    return _scipy.special.expit(x)
 
 
 def _softplus(x: Any, /) -> Any:

@@ -5,11 +5,11 @@ directly.
 """
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-import scipy.special
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
@@ -19,9 +19,7 @@ from ..._ops.elementwise import OPS
 from ..._ops.making import functions_in, made, plainly
 from . import _portable
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
-from ._rules.elementwise import erf as plain_erf
-from ._rules.elementwise import erfc as plain_erfc
-from ._rules.elementwise import erfinv as plain_erfinv
+from ._rules import elementwise as _with_derivatives
 
 # Promotion ----------------------------------------------------------------------------------------
 
@@ -99,7 +97,7 @@ globals().update(
     made(
         OPS,
         "numpy",
-        {"np": np, "scipy": scipy},
+        {"np": np, "scipy": SimpleNamespace(special=_with_derivatives)},
         functions_in(_portable),
         {
             record.FLOATS: _of_floats,
@@ -118,9 +116,6 @@ globals().update(
 # More than one call -------------------------------------------------------------------------------
 
 logical_not = np.logical_not
-erf = _of_floats("erf", plain_erf)
-erfc = _of_floats("erfc", plain_erfc)
-erfinv = _of_floats("erfinv", plain_erfinv)
 
 
 _np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getattr__`

@@ -7,11 +7,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc, gammaln
 
 from ..._core.threefry import MASK, PARITY
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
+from . import _scipy
 from ._tape import differentiable, stop
 from .casting import check_device
 
@@ -179,7 +179,10 @@ class _Ops:
         np.floor,
         np.abs,
     )
-    lgamma = staticmethod(gammaln)
+
+    @staticmethod
+    def lgamma(x: Any) -> Any:
+        return _scipy.special.gammaln(x)
 
     @staticmethod
     def split_keys(keys: Any, number: int) -> list[Any]:
@@ -228,10 +231,13 @@ def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
     x = np.maximum(np.exp(x) if log_space else x, 1e-300)
     step = 1e-4 * np.maximum(alpha, 1e-2)
     by_a = (
-        8 * (gammainc(alpha + step, x) - gammainc(alpha - step, x))
-        - (gammainc(alpha + 2 * step, x) - gammainc(alpha - 2 * step, x))
+        8 * (_scipy.special.gammainc(alpha + step, x) - _scipy.special.gammainc(alpha - step, x))
+        - (
+            _scipy.special.gammainc(alpha + 2 * step, x)
+            - _scipy.special.gammainc(alpha - 2 * step, x)
+        )
     ) / (12 * step)
-    density = np.exp((alpha - 1) * np.log(x) - x - gammaln(alpha))
+    density = np.exp((alpha - 1) * np.log(x) - x - _scipy.special.gammaln(alpha))
     slope = -by_a / density / (x if log_space else 1.0)
     return lambda g: g * slope.astype(stop(a).dtype)
 

@@ -8,13 +8,10 @@ take the sigmoid, and the last three belong to the derivative of the cell state.
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
+from . import _scipy
 from ._fused import fused, is_plain
 from ._gru import RECURRENCES as RECURRENCES
-from ._tape import differentiable
-
-differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
 
 
 def lstm(
@@ -35,7 +32,7 @@ def _formula(
     hs = []
     for t in range(x.shape[0]):
         z = inputs[t] + h @ recurrent_kernel
-        gates = expit(z)
+        gates = _scipy.special.expit(z)
         c = gates[:, width : 2 * width] * c + gates[:, :width] * np.tanh(
             z[:, 2 * width : 3 * width]
         )

@@ -4,11 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import erf as scipy_erf
-from scipy.special import erfc as scipy_erfc
-from scipy.special import erfinv as scipy_erfinv
 
 from ...._core.errors import DtypeError
+from .. import _scipy
 from .._tape import WRITES, as_view, back_to, composed, constant, differentiable, stop, unbroadcast
 
 constant(
@@ -248,12 +246,13 @@ def _nan_to_num(
     return np.where(x == -np.inf, limits.min if neginf is None else neginf, x)
 
 
-def _by_scipy(fn: Any) -> Any:
+def _by_scipy(name: str) -> Any:
     """SciPy has loops for float32 and float64 only, and takes float64 for the two half types."""
 
     def values(x: Any) -> Any:
         if x.dtype.kind == "c":
-            raise DtypeError(f"{fn.__name__}() is for real numbers, got an array of complex ones.")
+            raise DtypeError(f"{name}() is for real numbers, got an array of complex ones.")
+        fn = getattr(_scipy.special, name)
         return fn(x) if x.dtype.itemsize >= 4 else fn(x.astype("f4")).astype(x.dtype)
 
     return values
@@ -261,13 +260,13 @@ def _by_scipy(fn: Any) -> Any:
 
 _two_over_root_pi = 2 / math.sqrt(math.pi)
 erf = differentiable(
-    _by_scipy(scipy_erf), lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x)
+    _by_scipy("erf"), lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x)
 )
 erfc = differentiable(
-    _by_scipy(scipy_erfc), lambda ans, x: lambda g: -g * _two_over_root_pi * np.exp(-x * x)
+    _by_scipy("erfc"), lambda ans, x: lambda g: -g * _two_over_root_pi * np.exp(-x * x)
 )
 erfinv = differentiable(
-    _by_scipy(scipy_erfinv), lambda ans, x: lambda g: g / _two_over_root_pi * np.exp(ans * ans)
+    _by_scipy("erfinv"), lambda ans, x: lambda g: g / _two_over_root_pi * np.exp(ans * ans)
 )
 
 _cast = differentiable(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .elementwise import *
     from .foreach import *
     from .gradients import *
+    from .host_calls import *
     from .indexing import *
     from .inspection import *
     from .manipulation import *
