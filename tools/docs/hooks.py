@@ -54,6 +54,9 @@ def on_files(files: Files, config: Any) -> Files:
         # A link into docs/ from outside is a link next to the page on the site.
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, address, content=text))
+    for picture in (ROOT / "packages/board/docs/pictures").glob("*.png"):
+        address = f"board/pictures/{picture.name}"
+        files.append(File.generated(config, address, content=picture.read_bytes()))
     for address, text in reference.pages().items():
         files.append(File.generated(config, address, content=text))
     for address, content in pictures.all_pictures().items():

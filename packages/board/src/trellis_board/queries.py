@@ -201,7 +201,7 @@ def states(
         *(cell.c.test_id, cell.c.backend_id, cell.c.outcome, cell.c.run_id),
         *(cell.c.duration, cell.c.at),
     )
-    return [row[:6] for row in _newest(connection, project, branch, select(*columns))]
+    return [tuple(row[:6]) for row in _newest(connection, project, branch, select(*columns))]
 
 
 def latest(connection: Connection, project: int, branch: str | None = None) -> list[CellResult]:
