@@ -54,7 +54,11 @@ class TrellisBackend(Backend, backend_name="trellis"):
             data = np.array([_number(x) for x in data] if _has_arrays(data) else data)
         elif trellis.backend_of(data) != self.framework:
             data = trellis.to_numpy(trellis.stop_gradient(data))
-        return self.xp.asarray(data, dtype=dtype, device=device, copy=True)
+        return self.xp.asarray(data, dtype=self._own(dtype), device=device, copy=True)
+
+    def _own(self, dtype: Any) -> Any:
+        """TensorFlow's users of tensorly pass NumPy's types."""
+        return getattr(self.xp, np.dtype(dtype).name) if isinstance(dtype, type) else dtype
 
     def context(self, tensor: Any) -> dict[str, Any]:
         return {"dtype": tensor.dtype, "device": trellis.device(tensor)}

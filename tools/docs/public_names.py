@@ -144,6 +144,7 @@ _BY_FILE = {
     "border": "backends",
     "casting": "dtypes",
     "compilation": "compilation",
+    "lazily": "compilation",
     "constants": "constants",
     "container": "tree",
     "control": "control",

@@ -53,7 +53,7 @@ def lazy_apply(
             f"lazy_apply() expects arrays, at least one, and numbers and None besides; got {got}."
         )
     # Wrapped arrays are pytrees of one native array.
-    wrapper = type(arrays[0]) if hasattr(type(arrays[0]), "__trellis_backend__") else None
+    wrapper: Any = type(arrays[0]) if hasattr(type(arrays[0]), "__trellis_backend__") else None
     natives = [tree.leaves(x)[0] for x in arrays]
     xp = xp_of_all(*natives)
     is_many = shape is not None and any([isinstance(size, (tuple, list)) for size in shape])
