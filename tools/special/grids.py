@@ -1,5 +1,6 @@
 """Where each special function is measured: its grid and the exact values."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -178,6 +179,7 @@ def betaincc(a, b, x):
     return _both_of_beta(a, b, x)[1]
 
 
+@functools.lru_cache(4096)
 def _both_of_beta(a, b, x):
     with mp.workdps(60):
         if x == 0 or x == 1:
