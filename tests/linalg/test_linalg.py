@@ -111,7 +111,9 @@ def exponential(a):
 def test_expm(backend, xp):
     # Sizes from no squaring to eight of them, in one stack; nilpotent, defective, and zero.
     jordan = np.diag(np.full(4, 0.5)) + np.diag(np.ones(3), 1)
-    stack = np.stack([0.01 * A[0], A[1], -20 * A[0], jordan, np.diag(np.ones(3), 1), np.zeros((4, 4))])
+    stack = np.stack(
+        [0.01 * A[0], A[1], -20 * A[0], jordan, np.diag(np.ones(3), 1), np.zeros((4, 4))]
+    )
     got = trellis.to_numpy(linalg.expm(xp.from_numpy(stack)))
     for one, a in zip(got, stack, strict=True):
         expected = exponential(a)

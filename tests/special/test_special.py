@@ -137,6 +137,20 @@ EXCEPTIONS = {
             "none for q below 0; SciPy has whole orders",
         ),
     ],
+    "gammaincinv": [
+        (at((0, 2), (0, 30), (0, INF)), NAN, "no probability; SciPy has 0 for the order -0"),
+    ],
+    "gammainccinv": [
+        (
+            at(*[(0, y) for y in (-INF, -2.5, -2, -1, -0.5)]),
+            NAN,
+            "no probability; SciPy has 0 for the order -0",
+        ),
+    ],
+    **{
+        name: [(at((INF, 1, 0.5), (1, INF, 0.5)), NAN, "as of other orders; SciPy has a limit")]
+        for name in ("betaincinv", "betainccinv")
+    },
     "beta": [
         (is_negative_beta, NAN, "none below 0; SciPy continues it, and has inf for nan there"),
         (at((0, INF), (INF, 0)), NAN, "0 times infinity; inf in SciPy"),
@@ -165,7 +179,7 @@ def test_corner_cases_are_those_of_scipy(backend, xp):
         name, orders = name_of(row), REFERENCES[row]["orders"]
         count = len(stored(row)[0])
         points = np.stack(np.meshgrid(*[CORNERS] * count), axis=-1).reshape(-1, count)
-        columns = [np.resize(c, len(CORNERS) ** 2) for c in points.T]
+        columns = [np.resize(c, max(len(points), len(CORNERS) ** 2)) for c in points.T]
         got = function(row)(*[xp.from_numpy(c) for c in columns])
         got = trellis.to_numpy(got)[: len(points)]
         with np.errstate(all="ignore"):
@@ -186,7 +200,10 @@ def test_corner_cases_are_those_of_scipy(backend, xp):
 
 # The error of a derivative over its size. Those of incomplete gamma functions by their order are
 # sums of a hundred terms, and second ones are of such sums.
-SLOPES = {"gammainc": 1e-9, "gammaincc": 1e-9}
+SLOPES = {
+    **dict.fromkeys(("gammainc", "gammaincc", "gammaincinv", "gammainccinv"), 1e-9),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv"), 1e-9),
+}
 
 
 def slopes_of(fn, i):
@@ -240,7 +257,7 @@ def test_no_derivative_by_a_whole_order(backend, xp):
 # Their formula is that of another row; the error functions are those of trellis, tested there.
 SAME_PROGRAM = {
     *("gammaincc", "polygamma(2)", "polygamma(3)", "polygamma(4)", "j0", "y0", "i0", "i0e"),
-    *("erf", "erfc", "erfinv"),
+    *("erf", "erfc", "erfinv", "betaincc", "gammainccinv", "betainccinv"),
 }
 
 

@@ -1,5 +1,6 @@
 """Where each special function is measured: its grid and the exact values."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -150,10 +151,10 @@ def gammaincc(a, x):
 
 def _lower_series(a, x):
     """The power series of the lower part: mpmath's own gives up for large orders."""
-    with mp.workdps(60):
+    with mp.workdps(100):
         total = term = mp.mpf(1)
         n = 0
-        while term > total * mp.mpf(10) ** -55:
+        while term > total * mp.mpf(10) ** -90:
             n += 1
             term = term * x / (a + n)
             total += term
@@ -178,8 +179,9 @@ def betaincc(a, b, x):
     return _both_of_beta(a, b, x)[1]
 
 
+@functools.lru_cache(4096)
 def _both_of_beta(a, b, x):
-    with mp.workdps(60):
+    with mp.workdps(100):
         if x == 0 or x == 1:
             return x, 1 - x
         if x > (a + 1) / (a + b + 2):
@@ -192,7 +194,7 @@ def _both_of_beta(a, b, x):
 def _beta_series(a, b, x):
     total = term = mp.mpf(1)
     n = 0
-    while term > total * mp.mpf(10) ** -50:
+    while term > total * mp.mpf(10) ** -90:
         term = term * x * (a + b + n) / (a + 1 + n)
         n += 1
         total += term
@@ -228,9 +230,9 @@ def _beta_density(a, b, x):
 
 
 def _by_newton(apart, slope, x):
-    """From a start of 8 digits."""
-    with mp.workdps(60):
-        for _ in range(3):
+    """From a start of 8 digits; second differences of it need many."""
+    with mp.workdps(100):
+        for _ in range(4):
             x = x - apart(x) / slope(x)
         return x
 

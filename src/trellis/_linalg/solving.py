@@ -91,9 +91,7 @@ def lstsq(a: A, b: A, /, *, rtol: float | Array | None = None) -> A:
         return explain(error, lstsq)
 
 
-def cond(
-    x: A, /, *, ord: float | Literal["fro", "nuc"] | None = None
-) -> A:
+def cond(x: A, /, *, ord: float | Literal["fro", "nuc"] | None = None) -> A:
     """The condition number: by how much a relative error of `b` can grow in `solve(x, b)`.
 
     It is the largest singular value over the smallest one, or the norm of `x` by `ord` times that

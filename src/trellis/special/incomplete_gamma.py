@@ -77,7 +77,7 @@ def density(a: Array, x: Array) -> Any:
 
 
 def front(xp: Backend, a: Any, x: Any, apart: Any = None) -> Any:
-    """x**a exp(-x) / gamma(a + 1), for numbers above 0; `apart` is x - a, where it is known better."""
+    """x**a exp(-x) / gamma(a + 1), for numbers above 0; `apart` is x - a, if known better."""
     is_far = a >= FAR
     large = xp.where(is_far, a, FAR)
     # By the distance of x from a, which does not cancel as a log(x) - x - gammaln(a) does.

@@ -222,7 +222,9 @@ def _beta_start(xp: Backend, a: Any, b: Any, part: Any, power: Any) -> tuple[Any
     # With few beside many, -log(x) is about that of the gamma distribution.
     few = xp.minimum(b, 4.0)
     gamma_power = (xp.log(1.0 - part) + gammaln_of_positive(xp, 1.0 + few)) / few
-    size = _gamma_start(xp, few, 1.0 - part, part, gamma_power) / xp.maximum(a + 0.5 * (b - 1.0), 0.5)
+    size = _gamma_start(xp, few, 1.0 - part, part, gamma_power) / xp.maximum(
+        a + 0.5 * (b - 1.0), 0.5
+    )
     limit = -xp.log(xp.expm1(xp.clip(size, 1e-30, 80.0)))
     logit = xp.where(a > 1.0, xp.where(xp.logical_and(b < 4.0, b < a), limit, normal), power)
     small = xp.exp(-xp.clip(xp.abs(logit), 0.0, -_least(xp, a)))
