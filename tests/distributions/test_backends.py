@@ -32,6 +32,12 @@ COMPILED = [row for row in ROWS if row.name in COMPILED_NAMES]
 
 
 @pytest.fixture
+def program_of(backend, compiled):
+    """`compiled`, of functions of distributions: tf.function alone does not look into these."""
+    return trellis.compile if backend == "tensorflow" else compiled
+
+
+@pytest.fixture
 def wide(x64):
     with x64():
         yield
@@ -52,7 +58,7 @@ def everything(each):
     return found
 
 
-def test_one_compiled_program_of_all_families(backend, xp, compiled, wide):
+def test_one_compiled_program_of_all_families(xp, program_of, wide):
     each = {
         row.name: (made(row, xp), xp.from_numpy(np.resize(row.points, (4, 1)))) for row in COMPILED
     }
@@ -60,7 +66,7 @@ def test_one_compiled_program_of_all_families(backend, xp, compiled, wide):
     def program(each):
         return everything(each)
 
-    found = (trellis.compile if backend == "tensorflow" else compiled)(program)(each)
+    found = program_of(program)(each)
     numpy = trellis.namespace("numpy")
     expected = everything(
         {row.name: (made(row, numpy), np.resize(row.points, (4, 1))) for row in COMPILED}
@@ -126,7 +132,7 @@ def test_compiled_draws_and_their_gradients(backend, xp, compiled):
         assert np.array_equal(trellis.to_numpy(got), value)
 
 
-def test_a_distribution_is_a_pytree(backend, xp):
+def test_a_distribution_is_a_pytree(xp, program_of):
     d = Normal(xp.from_numpy(np.float32([0.0, 1.0, 2.0])), 2.0)
     x = xp.from_numpy(np.float32([1.0, 1.0, 1.0]))
     slopes = trellis.grad(lambda d: trellis.sum(d.log_prob(x)))(d)
@@ -139,7 +145,7 @@ def test_a_distribution_is_a_pytree(backend, xp):
     np.testing.assert_allclose(
         trellis.to_numpy(mapped), trellis.to_numpy(each.log_prob(x)), rtol=1e-6
     )
-    moved = trellis.compile(lambda d: Normal(d.loc + 1.0, d.scale))(each)
+    moved = program_of(lambda d: Normal(d.loc + 1.0, d.scale))(each)
     assert type(moved) is Normal
     np.testing.assert_allclose(trellis.to_numpy(moved.mean), [1.0, 2.0, 3.0])
     # As the carry of a loop: a random walk with drift.
@@ -148,7 +154,7 @@ def test_a_distribution_is_a_pytree(backend, xp):
     assert tuple(means.shape) == (3, 3)
 
 
-def test_compiled_gradient_by_a_distribution(backend, xp, compiled):
+def test_compiled_gradient_by_a_distribution(xp, program_of):
     factor = xp.from_numpy(np.float32([[1.0, 0.0], [0.5, 2.0]]))
     d = MultivariateNormal(xp.from_numpy(np.float32([0.0, 0.0])), scale_tril=factor)
     x = xp.from_numpy(np.float32([1.0, -1.0]))
@@ -156,13 +162,13 @@ def test_compiled_gradient_by_a_distribution(backend, xp, compiled):
     def program(d, x):
         return trellis.grad(lambda d: d.log_prob(x))(d).loc
 
-    found = trellis.compile(program)(d, x) if backend == "tensorflow" else compiled(program)(d, x)
+    found = program_of(program)(d, x)
     covariance = np.array([[1.0, 0.5], [0.5, 4.25]])
     expected = np.linalg.solve(covariance, [1.0, -1.0])
     np.testing.assert_allclose(trellis.to_numpy(found), expected, rtol=1e-6)
 
 
-def test_parameters_are_fitted_by_an_optimizer(backend, xp):
+def test_parameters_are_fitted_by_an_optimizer(xp, program_of):
     """The maximum of the likelihood of a normal distribution is known."""
     data = xp.from_numpy(np.random.default_rng(0).normal(3.0, 0.5, 200).astype("float32"))
     v = trellis.Container(
@@ -174,7 +180,7 @@ def test_parameters_are_fitted_by_an_optimizer(backend, xp):
     def loss(v):
         return -trellis.mean(Normal(v.loc, positive(v.raw)).log_prob(data))
 
-    step = trellis.compile(lambda v: trellis.grad(loss)(v))
+    step = program_of(lambda v: trellis.grad(loss)(v))
     for _ in range(150):
         v = opt.step(v, step(v))
     expected = trellis.to_numpy(data)
