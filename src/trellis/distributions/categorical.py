@@ -67,7 +67,8 @@ class Categorical(Parametric):
     def _icdf(self, xp: Backend, p: Any, probs: Any, logits: Any) -> Any:
         sums = xp.cumulative_sum(probs_of(xp, probs, logits), axis=-1)
         # The last sum is 1 but for rounding, so it is not asked.
-        return xp.astype(xp.sum(sums[..., :-1] < p[..., None], axis=-1), sums.dtype)
+        are_below = xp.astype(sums[..., :-1] < p[..., None], sums.dtype)
+        return xp.sum(are_below, axis=-1)
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, *values: Any) -> Any:
         return as_integers(xp, categorical(key, log_probs(xp, *values), shape=sizes))

@@ -38,9 +38,11 @@ def quantile(xp: Backend, cdf: Callable[..., Any], log_prob: Callable[..., Any],
     def is_reached(x: Any) -> Any:
         return cdf(xp, x, *fixed) >= target
 
-    first = xp.zeros_like(target) if low is None else xp.stop_gradient(low) + 0.0 * target
+    # A bound is a number, or a parameter.
+    low, high = [xp.stop_gradient(end) if hasattr(end, "dtype") else end for end in (low, high)]
+    first = xp.zeros_like(target) if low is None else low + 0.0 * target
     start = first - 1.0 if is_discrete or low is None else first
-    last = start + 2.0 if high is None else xp.stop_gradient(high) + 0.0 * target
+    last = start + 2.0 if high is None else high + 0.0 * target
     if low is None:
         start = _bracket(xp, start, -1.0, lambda x: ~is_reached(x))
     if high is None:
