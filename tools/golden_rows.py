@@ -30,6 +30,12 @@ UNRECORDED = {
         ["nn.Module", "nn.init.Initializer", "optim.Transformation", "optim.schedules.Formula"],
         "a base class without numbers of its own",
     ),
+    **dict.fromkeys(
+        ["nn.lora", "nn.quantize", "optim.groups"]
+        + [f"nn.adapters.{x}" for x in ("activate", "active", "load", "merge", "names", "remove")]
+        + ["nn.adapters.save", "nn.adapters.unmerge"],
+        "it changes a module, or holds optimizers that have entries",
+    ),
     "optim.matrices_only": "it answers with bools of Python; add_decayed_weights uses it",
 }
 

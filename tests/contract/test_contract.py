@@ -105,11 +105,11 @@ NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
     *["distributions", "distributions.bijections", "distributions.constraints", "mcmc"],
-    *["functional", "nn", "nn.init", "optim", "data", "special", "optimize", "ode"],
-    *["train", "distributed", "debug", "sklearn"],
+    *["functional", "nn", "nn.adapters", "nn.init", "optim", "data", "special"],
+    *["optimize", "ode", "train", "distributed", "debug", "sklearn"],
 ]
 SUBMODULES = (
-    *("trellis.nn.init", "trellis.optim.schedules"),
+    *("trellis.nn.adapters", "trellis.nn.init", "trellis.optim.schedules"),
     *("trellis.distributions.bijections", "trellis.distributions.constraints"),
 )
 

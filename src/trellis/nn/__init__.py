@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .._core.exports import public_names as _public_names
+from . import adapters as adapters
 from . import init as init
 from .adapters.managing import lora as lora
 from .layers.activation import ELU as ELU
@@ -103,7 +104,7 @@ from .quantized.stored import quantize as quantize
 
 
 def __dir__() -> list[str]:
-    return _public_names(__name__, "init")
+    return _public_names(__name__, "adapters", "init")
 
 
 if not _TYPE_CHECKING:  # to a type checker, every name would exist

@@ -11,6 +11,7 @@
 (['french', 'german'], ['french'])
 """
 
+from ..._core.exports import public_names as _public_names
 from .files import load as load
 from .files import save as save
 from .managing import activate as activate
@@ -19,3 +20,7 @@ from .managing import merge as merge
 from .managing import names as names
 from .managing import remove as remove
 from .managing import unmerge as unmerge
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
