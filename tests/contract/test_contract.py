@@ -252,7 +252,7 @@ LOADED = {
     "from trellis import functional": 116,
     "from trellis import nn": 153,
     "from trellis import optim": 98,
-    "from trellis import train": 140,
+    "from trellis import train": 168,
     "from trellis import graph": 117,
     "from trellis import convert": 73,
     "from trellis import generation": 73,
@@ -261,8 +261,8 @@ LOADED = {
     "from trellis import distributed": 85,
     "from trellis import Module, conv2d, trace, diverge, generate": 153,
     "import trellis; trellis.nn": 153,
-    "import trellis.nn, trellis.train": 176,
-    "from trellis import nn, train, optim": 200,
+    "import trellis.nn, trellis.train": 204,
+    "from trellis import nn, train, optim": 228,
 }
 
 
