@@ -198,6 +198,7 @@ def test_one_value_for_each_class():
     )
 
 
+@pytest.mark.long  # torchmetrics takes ten seconds to import
 def test_against_torchmetrics():
     """IoU without ignored pixels and absent classes, perplexity without padding, BLEU."""
     pytest.importorskip("torchmetrics")
@@ -236,6 +237,14 @@ def test_against_torchmetrics():
         theirs = BLEUScore(smooth=smooth)(*words)
         # torchmetrics computes in float32.
         assert ours.compute(found) == pytest.approx(float(theirs), rel=1e-6)
+
+
+def test_bleu_by_hand():
+    """Two of three pairs of tokens are right, three of four tokens; nothing is too short."""
+    found = train.BLEU(max_n=2).update(None, np.array([[1, 2, 3, 9]]), np.array([[1, 2, 3, 4]]))
+    for smooth, expected in ((False, (3 / 4 * 2 / 3) ** 0.5), (True, (3 / 4 * 3 / 4) ** 0.5)):
+        value = train.BLEU(max_n=2, smooth=smooth).compute(found)
+        assert value == pytest.approx(expected, rel=1e-12)
     cut = train.BLEU(max_n=1, end=7)
     found = cut.update(None, np.array([[1, 2, 7, 3]]), np.array([[1, 2, 4, 7]]))
     assert cut.compute(found) == pytest.approx(np.exp(1 - 3 / 2), rel=1e-12)

@@ -41,19 +41,19 @@ def evaluate(
     >>> trellis.train.evaluate(model, lambda out, y: trellis.mean(out - y), data)
     {'loss': 1.0}
     """
-    loss = as_loss(loss)
-    check_loss("evaluate", loss)
+    fn: Any = as_loss(loss)
+    check_loss("evaluate", fn)
     check_arguments(evaluate, locals())
     check_model("evaluate", model)
     source = as_source(data, batch_size, False, False, (0, 0))
     named = as_metrics(metrics)
     if not model.built:
-        build(model, source, loss)
+        build(model, source, fn)
     target = target_of(model.v, cast_data, source)
-    step = evaluation_step(model, loss, named, is_compiled=compile)
+    step = evaluation_step(model, fn, named, is_compiled=compile)
     batches = source.batches(0, target)
     variables = (model.v, model.buffers)
-    return evaluated(model, loss, step, batches, variables, Statistics(named)).compute()
+    return evaluated(model, fn, step, batches, variables, Statistics(named)).compute()
 
 
 def predict(

@@ -23,7 +23,7 @@ def with_rate(scale: Container, factor: float, backend: str, device: Any) -> Con
 
 def rate_of(optimizer: Any, state: Any) -> float:
     """The learning rate of the next step; nan for optimizers without one that is a number."""
-    rate = getattr(optimizer, "lr", None)
+    rate: Any = getattr(optimizer, "lr", None)
     if callable(rate):
         step = state["step"] if hasattr(state, "keys") and "step" in state else None
         if step is None:

@@ -89,13 +89,14 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return grads, new_buffers, values
 
     def update(v: Container, state: Nest, scale: Container, grads: Container) -> Any:
-        is_finite = are_finite(grads, xp) if is_scaled else None
+        given = grads
         if clipping is not None:
             grads, _ = clipping.update(grads, clipping.init(grads))
         new_v, new_state = optimizer.update(v, grads, state)
         if "rate" in scale:
             new_v = _shortened(v, new_v, scale.rate, xp)
         if is_scaled:
+            is_finite = are_finite(given, xp)
             new_v, new_state = choose(is_finite, new_v, v), choose(is_finite, new_state, state)
             scale = Container(**{**scale, **next_scale(scale, is_finite, xp)})
         return new_v, new_state, scale

@@ -29,7 +29,7 @@ class Weighting:
         """The loss of a batch, whose last target has the weights of examples, if there are any."""
         target = targets[0]
         values = _one_by_one(loss, output, target)
-        xp: Any = xp_of(values)
+        xp = xp_of(values)
         if self._classes is not None:
             values = values * self._by_class(xp, values, target)
         rows = int(values.shape[0])

@@ -1,10 +1,13 @@
 """The average of the variables, evaluated beside them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._core.errors import ArgumentError
 from ..._core.kinds import check_arguments
 from .base import Callback
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 
 class AverageVariables(Callback):
@@ -39,14 +42,14 @@ class AverageVariables(Callback):
         self._state: Any = None
         self.v: Any = None
 
-    def state(self, run: Any) -> Any:
+    def state(self, run: "RunState") -> Any:
         begun = self._average.init(run.v) if self._state is None else self._state
         return {"state": begun, "v": run.v if self.v is None else self.v}
 
     def load_state(self, state: Any) -> None:
         self._state, self.v = state["state"], state["v"]
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         if not run.step:
             self._state = self.v = None
         elif self._state is None:
@@ -55,14 +58,14 @@ class AverageVariables(Callback):
                 "other steps. Resume with the callbacks of the beginning."
             )
 
-    def on_step(self, run: Any) -> None:
+    def on_step(self, run: "RunState") -> None:
         state = self._average.init(run.v) if self._state is None else self._state
         self.v, self._state = self._average.update(run.v, state)
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         if run.has_validation:
             run.history.add({f"average_{k}": x for k, x in run.evaluate(self.v).items()})
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         if self.replace and self.v is not None:
             run.model.v = self.v

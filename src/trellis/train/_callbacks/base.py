@@ -1,10 +1,13 @@
 """Callbacks of a training run."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._core.errors import ArgumentTypeError
 from .._timing import Clock
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 
 class Callback:
@@ -25,7 +28,7 @@ class Callback:
     names_modules = False
     clock: Clock | None = None
 
-    def state(self, run: Any) -> Any:
+    def state(self, run: "RunState") -> Any:
         """A pytree of arrays and numbers to be in checkpoints; of the same structure always."""
         raise NotImplementedError(f"{type(self).__name__} has a state and does not define state().")
 
@@ -33,19 +36,19 @@ class Callback:
         """Continue from what `state` gave."""
         raise NotImplementedError(f"{type(self).__name__} does not define load_state().")
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         """Before the first step."""
 
-    def on_step(self, run: Any) -> None:
+    def on_step(self, run: "RunState") -> None:
         """After every update."""
 
-    def on_validation(self, run: Any, values: dict[str, float]) -> None:
+    def on_validation(self, run: "RunState", values: dict[str, float]) -> None:
         """After every look at the validation data: the loss and the metrics."""
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         """After every epoch, its metrics and validation included."""
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         """After the last epoch, or after `run.stop()`; not after an error."""
 
 
@@ -53,7 +56,7 @@ class _OnEpoch(Callback):
     def __init__(self, fn: Callable[[Any], None]):
         self._fn = fn
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         self._fn(run)
 
 

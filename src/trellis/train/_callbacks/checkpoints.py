@@ -3,12 +3,15 @@
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..._core.errors import ArgumentError
 from ..._core.kinds import check_arguments
 from ..checkpoint import save_checkpoint
 from .monitor import Monitoring
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 BEST = "best.safetensors"
 
@@ -67,39 +70,39 @@ class Checkpoints(Monitoring):
         self._writer: ThreadPoolExecutor | None = None
         self._writing: list[Future[None]] = []
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         self._forget()
         for value in self._past(run):
             self._note(value)
 
-    def on_step(self, run: Any) -> None:
+    def on_step(self, run: "RunState") -> None:
         if self.every is not None and run.step % self.every == 0 and self.keep_last:
             self._save(run, [_name_of(run.step)])
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         names = [_name_of(run.step)] if self.every is None and self.keep_last else []
         if self.keep_best and self._note(self._latest(run)):
             names.append(BEST)
         if names:
             self._save(run, names)
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         self._wait()
         if self._writer is not None:
             self._writer.shutdown()
             self._writer = None
 
-    def _save(self, run: Any, names: list[str]) -> None:
+    def _save(self, run: "RunState", names: list[str]) -> None:
         found = run.snapshot()
         self._wait()
         if found is None:  # another rank writes
             return
         if not self.background:
-            self._write(*found, names)
+            self._write(found[0], found[1], names)
             return
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, "trellis-checkpoints")
-        self._writing.append(self._writer.submit(self._write, *found, names))
+        self._writing.append(self._writer.submit(self._write, found[0], found[1], names))
 
     def _wait(self) -> None:
         """Until the last one is written: no two are under way, and its error is seen."""

@@ -5,12 +5,15 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._core.errors import ArgumentError
 from ..._core.files import replace_file
 from ..._core.kinds import check_arguments
 from .base import Callback
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 
 class Logger(Callback):
@@ -33,17 +36,17 @@ class Logger(Callback):
         """Record the values at a step."""
         raise NotImplementedError(f"{type(self).__name__} does not define write().")
 
-    def on_step(self, run: Any) -> None:
+    def on_step(self, run: "RunState") -> None:
         if self.every is not None and run.step % self.every == 0 and run.is_first_rank:
             self.write(run.step, run.epoch + 1, {"step_loss": run.loss, **rate_of_run(run)})
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         if run.is_first_rank:
             last = {name: values[-1] for name, values in run.history.metrics.items()}
             self.write(run.step, run.epoch, {**last, **rate_of_run(run)})
 
 
-def rate_of_run(run: Any) -> dict[str, float]:
+def rate_of_run(run: "RunState") -> dict[str, float]:
     """The learning rate, if it is a number."""
     rate = run.learning_rate
     return {} if math.isnan(rate) else {"learning_rate": rate}
@@ -72,7 +75,7 @@ class CSVLogger(Logger):
         self.path = Path(path)
         self._columns: list[str] | None = None
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         self._columns = None
         if not run.is_first_rank:
             return
@@ -114,7 +117,7 @@ class JSONLinesLogger(Logger):
         self._set(every)
         self.path = Path(path)
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         if run.is_first_rank:
             lines = self.path.read_text().splitlines() if run.step and self.path.exists() else []
             kept = [line for line in lines if json.loads(line)["step"] <= run.step]

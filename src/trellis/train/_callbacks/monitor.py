@@ -1,10 +1,13 @@
 """A metric that a callback watches, and whether it became better."""
 
 import math
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..._core.errors import ArgumentError
 from .base import Callback
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 Mode = Literal["min", "max"]
 
@@ -29,17 +32,17 @@ class Monitoring(Callback):
     def _forget(self) -> None:
         self.best, self.waited = math.inf, 0
 
-    def _name(self, run: Any) -> str:
+    def _name(self, run: "RunState") -> str:
         if self.monitor is not None:
             return self.monitor
         return "validation_loss" if run.has_validation else "loss"
 
-    def _past(self, run: Any) -> list[float]:
+    def _past(self, run: "RunState") -> list[float]:
         """The values of a run that is resumed."""
         found: list[float] = run.history.metrics.get(self._name(run), [])
         return found
 
-    def _latest(self, run: Any) -> float:
+    def _latest(self, run: "RunState") -> float:
         name = self._name(run)
         if name not in run.history.metrics:
             raise ArgumentError(

@@ -1,10 +1,13 @@
 """A smaller learning rate where a run does not get better."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..._core.errors import ArgumentError
 from ..._core.kinds import check_arguments
 from .monitor import Monitoring
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 
 class ReduceOnPlateau(Monitoring):
@@ -48,13 +51,13 @@ class ReduceOnPlateau(Monitoring):
         self.factor, self.cooldown, self.smallest = factor, cooldown, smallest
         self._resting = 0
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         self._forget()
         self._resting = 0
         for value in self._past(run):
             self._is_due(value)
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         if self._is_due(self._latest(run)):
             run.rate_factor = max(run.rate_factor * self.factor, self.smallest)
 

@@ -3,11 +3,14 @@
 import importlib
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..._core.errors import BackendNotInstalledError
 from ..._core.kinds import check_arguments
 from .loggers import Logger
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 
 class TensorBoardLogger(Logger):
@@ -29,7 +32,7 @@ class TensorBoardLogger(Logger):
         self.folder = os.fspath(folder)
         self._writer: Any = None
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         if run.is_first_rank:
             self._writer = _event_writer(self.folder)
 
@@ -37,12 +40,12 @@ class TensorBoardLogger(Logger):
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         super().on_epoch(run)
         if self._writer is not None:
             self._writer.flush()
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         if self._writer is not None:
             self._writer.close()
 
@@ -80,7 +83,7 @@ class MLflowLogger(Logger):
         self._mlflow: Any = None
         self._is_ours = False
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         if not run.is_first_rank:
             return
         self._mlflow = _package("mlflow", "mlflow-skinny")
@@ -97,7 +100,7 @@ class MLflowLogger(Logger):
     def write(self, step: int, epoch: int, values: dict[str, float]) -> None:
         self._mlflow.log_metrics(values, step=step)
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         if self._mlflow is not None and self._is_ours:
             self._mlflow.end_run()
 
@@ -134,10 +137,10 @@ class WandbLogger(Logger):
         self._set(every)
         self.project, self.name, self.mode, self.folder = project, name, mode, folder
         self.config = dict(config or {})
-        self._run: Any = None
+        self._run: RunState = None
         self._is_ours = False
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         if not run.is_first_rank:
             return
         wandb = _package("wandb", "wandb")
@@ -152,7 +155,7 @@ class WandbLogger(Logger):
     def write(self, step: int, epoch: int, values: dict[str, float]) -> None:
         self._run.log({**values, "epoch": epoch}, step=step)
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         if self._run is not None and self._is_ours:
             self._run.finish()
 

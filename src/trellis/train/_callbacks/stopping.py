@@ -1,10 +1,13 @@
 """Callbacks that end a run."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._core.kinds import check_arguments
 from .base import Callback
 from .monitor import Monitoring
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 
 class EarlyStopping(Monitoring):
@@ -29,20 +32,20 @@ class EarlyStopping(Monitoring):
         self.restore_best = restore_best
         self._state: Any = None
 
-    def on_begin(self, run: Any) -> None:
+    def on_begin(self, run: "RunState") -> None:
         self._state = None
         self._forget()
         for value in self._past(run):
             self._note(value)
 
-    def on_epoch(self, run: Any) -> None:
+    def on_epoch(self, run: "RunState") -> None:
         if self._note(self._latest(run)):
             self._state = (run.model.v, run.model.buffers)
         elif self.waited >= self.patience:
             run.history.stopped_early = True
             run.stop()
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         if self.restore_best and self._state is not None:
             run.model.v = self._state[0]
             if len(self._state[1]):
@@ -78,5 +81,5 @@ class StopOnNonFinite(Callback):
 
     names_modules = True
 
-    def on_step(self, run: Any) -> None:
+    def on_step(self, run: "RunState") -> None:
         """Nothing but that the loss is looked at."""

@@ -3,12 +3,15 @@
 import json
 import os
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..._core.files import replace_file
 from ..._core.kinds import check_arguments
 from .._timing import Clock
 from .base import Callback
+
+if TYPE_CHECKING:
+    from .._run_state import RunState
 
 _BOTH = "forward and backward"
 PARTS = ("data", "forward", "backward", "update", "callbacks")
@@ -41,10 +44,10 @@ class StepTimer(Callback):
         self.trace = trace
         self.clock: Clock = Clock()
 
-    def on_step(self, run: Any) -> None:
+    def on_step(self, run: "RunState") -> None:
         """Nothing but that callbacks are measured."""
 
-    def on_end(self, run: Any) -> None:
+    def on_end(self, run: "RunState") -> None:
         if self.trace is not None:
             self.save_trace(self.trace)
 

@@ -286,7 +286,7 @@ def _share(part: Any, whole: Any) -> Any:
 
 def _above(output: Array, target: Array, threshold: float) -> Any:
     """Classes 0 and 1 from one score for each target."""
-    xp: Any = xp_of(output)
+    xp = xp_of(output)
     shape = tuple(output.shape)
     if len(shape) == len(target.shape) + 1 and shape[-1] == 1:
         output = xp.squeeze(output, axis=-1)
@@ -295,7 +295,7 @@ def _above(output: Array, target: Array, threshold: float) -> Any:
 
 def _counts_of_others(name: str, output: Any, target: Any, classes: int, ignored: int) -> Any:
     """The counts without the examples of one target."""
-    xp: Any = xp_of_pair(output, target)
+    xp = xp_of_pair(output, target)
     chosen = output
     if len(output.shape) == len(target.shape) + 1:
         chosen = xp.argmax(output, axis=-1)

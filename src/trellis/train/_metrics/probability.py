@@ -38,7 +38,7 @@ class LogLoss(Metric):
 
     def measure(self, output: Any, *targets: Any) -> Nest:
         target = targets[0]
-        xp: Any = xp_of_pair(output, target)
+        xp = xp_of_pair(output, target)
         if len(output.shape) == len(target.shape):
             kind = output.dtype
             values = binary_cross_entropy(
@@ -55,7 +55,7 @@ class LogLoss(Metric):
         return {"mean": xp.sum(values) / xp.maximum(count, 1), "count": xp.astype(count, xp.int32)}
 
     def _logs(self, output: Any) -> Any:
-        xp: Any = xp_of(output)
+        xp = xp_of(output)
         if self.from_logits:
             return output - xp.logsumexp(output, axis=-1, keepdims=True)
         return xp.log(xp.maximum(output, xp.finfo(output.dtype).eps))
@@ -64,7 +64,7 @@ class LogLoss(Metric):
         """Ignored targets may be no class at all."""
         if self.ignore_index is None:
             return target
-        xp: Any = xp_of(target)
+        xp = xp_of(target)
         return xp.where(target == self.ignore_index, xp.zeros_like(target), target)
 
     def merge(self, first: Any, second: Any) -> Nest:

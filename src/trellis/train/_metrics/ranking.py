@@ -23,7 +23,7 @@ class _Ranking(Metric):
     def measure(self, output: Any, *targets: Any) -> Nest:
         target = targets[0]
         shape, rank = tuple(output.shape), len(target.shape)
-        xp: Any = xp_of(output)
+        xp = xp_of(output)
         if len(shape) == rank + 1 and shape[-1] == 1:
             output = xp.squeeze(output, axis=-1)
         elif len(shape) == rank + 1:

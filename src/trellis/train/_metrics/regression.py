@@ -180,7 +180,7 @@ def _pair(metric: Metric, output: Any, targets: tuple[Any, ...]) -> tuple[Any, A
             f"{tuple(output.shape)} and {tuple(target.shape)}: broadcasting one against the other "
             "would compare every example with every other one."
         )
-    xp: Any = xp_of_pair(output, target)
+    xp = xp_of_pair(output, target)
     y = xp.astype(target, output.dtype, copy=False)
     rows = int(output.shape[0]) if len(output.shape) else 1
     x, y = xp.reshape(output, (rows, -1)), xp.reshape(y, (rows, -1))
