@@ -258,22 +258,22 @@ def printed(program):
 # How many modules of Trellis have run after each import, packages above them among them.
 LOADED = {
     "import trellis": 72,
-    "import trellis.nn": 153,
+    "import trellis.nn": 159,
     "from trellis import testing": 74,
-    "from trellis import functional": 116,
-    "from trellis import nn": 153,
+    "from trellis import functional": 117,
+    "from trellis import nn": 159,
     "from trellis import optim": 98,
-    "from trellis import train": 140,
+    "from trellis import train": 141,
     "from trellis import graph": 117,
     "from trellis import convert": 73,
     "from trellis import generation": 73,
-    "from trellis import models": 177,
+    "from trellis import models": 183,
     "from trellis import export": 76,
     "from trellis import distributed": 85,
-    "from trellis import Module, conv2d, trace, diverge, generate": 153,
-    "import trellis; trellis.nn": 153,
-    "import trellis.nn, trellis.train": 176,
-    "from trellis import nn, train, optim": 200,
+    "from trellis import Module, conv2d, trace, diverge, generate": 159,
+    "import trellis; trellis.nn": 159,
+    "import trellis.nn, trellis.train": 182,
+    "from trellis import nn, train, optim": 206,
 }
 
 
