@@ -450,7 +450,6 @@ def client_of_private(store):
 
 
 def test_a_server_makes_what_takes_long_before_it_is_asked():
-    """What was posted in shards is made once, and what was asked for is not made again."""
     made = []
     done = threading.Event()
 
@@ -460,16 +459,24 @@ def test_a_server_makes_what_takes_long_before_it_is_asked():
             done.set()
         raise UnknownNameError("nobody is there to be told")
 
-    ready = Ready(make, pause=0.05)
-    for _ in range(5):
-        ready.soon("shards")
-    assert made == [], "it waits for the other shards"
-    ready.soon("last")
+    ready = Ready(make, pause=0)
+    for project in ("first", "last"):
+        ready.soon(project)
     assert done.wait(30)
-    assert made == ["shards", "last"]
+    assert made == ["first", "last"]
     done.clear()
     ready.soon("last")
     assert done.wait(30), "a thread that had come to its end begins anew"
+
+
+def test_shards_that_come_after_each_other_are_waited_for():
+    made = []
+    ready = Ready(made.append, pause=1000)
+    for _ in range(5):
+        ready.soon("shards")
+    ((first, due),) = ready._asked.values()
+    assert 1000 <= due - first <= 10_000
+    assert made == []
 
 
 def test_a_large_document_is_packed_once(tmp_path, monkeypatch):
