@@ -202,7 +202,9 @@ def test_corner_cases_are_those_of_scipy(backend, xp):
 # sums of a hundred terms, and second ones are of such sums.
 SLOPES = {
     **dict.fromkeys(("gammainc", "gammaincc", "gammaincinv", "gammainccinv"), 1e-9),
-    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv"), 1e-9),
+    **dict.fromkeys(("betainc", "betaincc"), 1e-9),
+    # The stored second derivatives, differences of an inverse, have no more digits.
+    **dict.fromkeys(("betaincinv", "betainccinv"), 1e-4),
 }
 
 
