@@ -1,5 +1,7 @@
 """From vectors without constraints to the set of a constraint."""
 
+from typing import Any
+
 from .._core.errors import ArgumentError, NotSupportedError
 from . import constraints
 from ._maps import Affine, Bijection, Compose, Exp, Identity, OverEvent, Sigmoid
@@ -24,23 +26,22 @@ def biject_to(constraint: Constraint, /) -> Bijection:
             f"There is no bijection from the line to {constraint!r}: its numbers are whole."
         )
     if isinstance(constraint, interval):
-        return _to_interval(constraint)
+        return _to_interval(constraint.low, constraint.high)
     for known, bijection in _KNOWN:
         if constraint is known:
             return bijection
     raise NotSupportedError(f"There is no bijection to {constraint!r}.")
 
 
-def _to_interval(constraint: interval) -> Bijection:
-    low, high = constraint.low, constraint.high
+def _to_interval(low: Any, high: Any) -> Bijection:
     if low is None and high is None:
         return Identity()
     if high is None:
         is_zero = not hasattr(low, "dtype") and low == 0
-        return Exp() if is_zero else Compose([Exp(), Affine(low, 1.0)])  # type: ignore[arg-type]
+        return Exp() if is_zero else Compose([Exp(), Affine(low, 1.0)])
     if low is None:
         return Compose([Exp(), Affine(high, -1.0)])
-    return Compose([Sigmoid(), Affine(low, high - low)])  # type: ignore[operator]
+    return Compose([Sigmoid(), Affine(low, high - low)])
 
 
 _KNOWN: tuple[tuple[Constraint, Bijection], ...] = (

@@ -18,7 +18,7 @@ from .._core.errors import ArgumentTypeError
 from .._core.typing import Backend
 from ..special import expit, log_expit, logit, softplus_inverse
 from ._calling import Value, as_value, in_one_dtype, quietly
-from .distribution import Distribution, register
+from .distribution import described, register
 
 
 class Bijection:
@@ -62,13 +62,13 @@ class Bijection:
         xp, (at, *values), _ = in_one_dtype([x, *[getattr(self, name) for name in self._parts]])
         return quietly(xp, formula, at, *values)
 
-    def _forward(self, xp: Backend, x: Any, *parameters: Any) -> Any:
+    def _forward(self, xp: Backend, x: Any, *parameters: Any, **_: Any) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, xp: Backend, y: Any, *parameters: Any) -> Any:
+    def _inverse(self, xp: Backend, y: Any, *parameters: Any, **_: Any) -> Any:
         raise NotImplementedError
 
-    def _log_det(self, xp: Backend, x: Any, *parameters: Any) -> Any:
+    def _log_det(self, xp: Backend, x: Any, *parameters: Any, **_: Any) -> Any:
         raise NotImplementedError
 
     def shape_of(self, event_shape: tuple[int, ...], /) -> tuple[int, ...]:
@@ -85,7 +85,7 @@ class Bijection:
         return xp.ones_like(at)
 
     def __repr__(self) -> str:
-        return Distribution.__repr__(self)  # type: ignore[arg-type]
+        return described(self)
 
 
 class Identity(Bijection):

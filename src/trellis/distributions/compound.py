@@ -1,7 +1,7 @@
 """Distributions made of one other: events of several axes, transformed, a constant."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentTypeError, ShapeError
@@ -32,7 +32,7 @@ class Wrapping(Distribution):
     Normal(loc=0.0, scale=1.0)
     """
 
-    _parts = ("base",)
+    _parts: ClassVar[tuple[str, ...]] = ("base",)
     base: Distribution
 
     @property

@@ -168,12 +168,17 @@ class Distribution:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        shown = [
-            f"{name}={_shown(getattr(self, name))}"
-            for name in (*self._parts, *self._constants)
-            if getattr(self, name) is not None
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return described(self)
+
+
+def described(node: Any) -> str:
+    """A distribution or bijection by its class and its parts."""
+    shown = [
+        f"{name}={_shown(getattr(node, name))}"
+        for name in (*node._parts, *node._constants)
+        if getattr(node, name) is not None
+    ]
+    return f"{type(node).__name__}({', '.join(shown)})"
 
 
 def _shown(value: Any) -> str:
@@ -185,7 +190,7 @@ def _shown(value: Any) -> str:
 # Pytrees ------------------------------------------------------------------------------------------
 
 
-def register(cls: type) -> None:
+def register(cls: Any) -> None:
     """Objects of a class with `_parts` and `_constants` are pytrees from now on.
 
     An int among the parts is a count, which decides shapes: it is a constant, too.
@@ -206,13 +211,13 @@ def _flat(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return tuple(children), tuple(fixed)
 
 
-def _rebuilt(cls: type, fixed: tuple[Any, ...], children: Any) -> Any:
+def _rebuilt(cls: Any, fixed: tuple[Any, ...], children: Any) -> Any:
     node: Any = object.__new__(cls)
-    parts = cls._parts  # type: ignore[attr-defined]
+    parts = cls._parts
     count = len(parts)
     for name, child, constant in zip(parts, children, fixed[:count]):
         setattr(node, name, child if constant is None else constant)
-    for name, value in zip(cls._constants, fixed[count:]):  # type: ignore[attr-defined]
+    for name, value in zip(cls._constants, fixed[count:]):
         setattr(node, name, value)
     return node
 

@@ -278,6 +278,8 @@ class ZeroInflated(Wrapping):
     """
 
     _parts = ("base", "gate", "gate_logits")
+    gate: Any
+    gate_logits: Any
 
     def __init__(
         self, base: Distribution, gate: Value | None = None, *, gate_logits: Value | None = None

@@ -7,7 +7,7 @@ the `_bounds` never reaches them.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core.dispatch import load, xp_of, xp_of_any
 from .._core.errors import ArgumentError, ShapeError
@@ -39,6 +39,10 @@ class Parametric(Distribution):
     parameters: ClassVar[Mapping[str, Constraint]] = {}
     # The ends of the support do not belong to it: the density is taken to be 0 there.
     _is_open: ClassVar[bool] = False
+
+    if TYPE_CHECKING:  # the parameters are attributes
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, **options: Any) -> None:
         cls._parts = tuple(cls.parameters)
@@ -101,19 +105,19 @@ class Parametric(Distribution):
             return constraints.real
         return interval(low, high, self._is_open, self._is_discrete)
 
-    def _bounds(self, *parameters: Any) -> tuple[Any, Any]:
+    def _bounds(self, *parameters: Any, **_: Any) -> tuple[Any, Any]:
         """The ends of the support, numbers or parameters; None for infinity."""
         return None, None
 
     # What families define -------------------------------------------------------------------------
 
-    def _log_prob(self, xp: Backend, x: Any, *parameters: Any) -> Any:
+    def _log_prob(self, xp: Backend, x: Any, *parameters: Any, **_: Any) -> Any:
         raise self._without("log_prob")
 
-    def _cdf(self, xp: Backend, x: Any, *parameters: Any) -> Any:
+    def _cdf(self, xp: Backend, x: Any, *parameters: Any, **_: Any) -> Any:
         raise self._without("cdf")
 
-    def _icdf(self, xp: Backend, p: Any, *parameters: Any) -> Any:
+    def _icdf(self, xp: Backend, p: Any, *parameters: Any, **_: Any) -> Any:
         """Quantiles by a search over the cdf, where a family has no formula."""
         if type(self)._cdf is Parametric._cdf:
             raise self._without("icdf")
@@ -125,19 +129,19 @@ class Parametric(Distribution):
         )
 
     def _draws(self, xp: Backend, key: Any, sizes: tuple[int, ...], kind: str,
-               *parameters: Any) -> Any:  # fmt: skip
+               *parameters: Any, **_: Any) -> Any:  # fmt: skip
         raise self._without("sample")
 
-    def _entropy(self, xp: Backend, *parameters: Any) -> Any:
+    def _entropy(self, xp: Backend, *parameters: Any, **_: Any) -> Any:
         raise self._without("entropy")
 
-    def _mean(self, xp: Backend, *parameters: Any) -> Any:
+    def _mean(self, xp: Backend, *parameters: Any, **_: Any) -> Any:
         raise self._without("mean")
 
-    def _variance(self, xp: Backend, *parameters: Any) -> Any:
+    def _variance(self, xp: Backend, *parameters: Any, **_: Any) -> Any:
         raise self._without("variance")
 
-    def _mode(self, xp: Backend, *parameters: Any) -> Any:
+    def _mode(self, xp: Backend, *parameters: Any, **_: Any) -> Any:
         raise self._without("mode")
 
     # What they are used for -----------------------------------------------------------------------
