@@ -66,9 +66,9 @@ def test_between_steps(name):
     np.testing.assert_allclose(found.ys[:, 0], np.exp(np.sin(ts)), atol=bound)
 
 
-def of_scipy(fn, y0, end, method="DOP853"):
-    """To 12 digits."""
-    found = solve_ivp(fn, (0.0, end), y0, method=method, rtol=1e-12, atol=1e-14)
+def of_scipy(fn, y0, end, method="DOP853", rtol=1e-12):
+    """To 12 digits; to 9 for stiff problems."""
+    found = solve_ivp(fn, (0.0, end), y0, method=method, rtol=rtol, atol=1e-2 * rtol)
     return found.y[:, -1]
 
 
@@ -95,7 +95,7 @@ def test_detest(xp, backend, group):
 @pytest.mark.parametrize("name", STIFF)
 def test_stiff_problems(name):
     fn, y0, end, atol = STIFF[name]
-    expected = of_scipy(lambda t, y: np.stack(fn(np, t, y)), y0, end, "Radau")
+    expected = of_scipy(lambda t, y: np.stack(fn(np, t, y)), y0, end, "Radau", 1e-9)
     found = ode.solve(
         lambda t, y: trellis.stack(fn(trellis, t, y)),
         np.array(y0),
@@ -104,9 +104,10 @@ def test_stiff_problems(name):
         rtol=1e-6,
         atol=atol,
     )
-    np.testing.assert_allclose(found.y, expected, rtol=2e-4, atol=100 * atol)
-    # An explicit method needs a step for each of the fastest times.
-    assert int(found.accepted) < 500
+    # Errors of single steps are 1e-6, and shrink in these problems.
+    np.testing.assert_allclose(found.y, expected, rtol=1e-5, atol=10 * atol)
+    # An explicit method needs a step for each of the fastest times: thousands.
+    assert int(found.accepted) < 100
 
 
 def test_stiff_elsewhere(xp, backend):

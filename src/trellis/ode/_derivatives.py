@@ -10,7 +10,7 @@ from .._core.typing import Backend
 from .._gradients.transforms import stop_gradient, vjp
 from ..optimize._rule import with_rule
 from ._loop import Rules, State, run, tolerance_of
-from ._steps import Field, polynomial, step
+from ._steps import Field, polynomial, quiet, step
 from .tableaus import Tableau
 
 
@@ -114,19 +114,16 @@ def _discrete(
     """Backwards through the steps: they are made again and recorded, then each is differentiated
     by itself, from the point before it. Their lengths count as constants."""
     xp, field_of, tableau, rules = problem
-    constant = field_of(arrays)
-
-    def quiet(t: Any, y: Any) -> Any:
-        return stop_gradient(constant(t, y))
-
+    field = quiet(tableau, field_of(arrays))
+    first = stop_gradient(field(ts[0, ...], y0))
     made: State = run(
         xp,
-        quiet,
+        field,
         tableau,
         rules,
         ts,
         y0,
-        quiet(ts[0, ...], y0),
+        first,
         end=end,
         kept=lambda t, h, y, coefficients: [t, h, y],
     )
@@ -142,9 +139,9 @@ def _discrete(
             full = list(arrays)
             for n, a in zip(places, floats, strict=True):
                 full[n] = a
-            field = field_of(full)
+            moving = field_of(full)
             tolerance = stop_gradient(tolerance_of(xp, rules, y, y))
-            one = step(xp, field, tableau, t, y, field(t, y), h, tolerance, True, "once")
+            one = step(xp, moving, tableau, t, y, moving(t, y), h, tolerance, True, "once")
             return one.y, polynomial(xp, tableau, h, one.stages)
 
         (new, coefficients), pull = vjp(local, y, *[arrays[n] for n in places])
@@ -178,7 +175,7 @@ def _continuous(
     floats = [arrays[n] for n in places]
     shapes = [tuple(x.shape) for x in floats]
 
-    def field(s: Any, z: Any) -> Any:
+    def adjoint(s: Any, z: Any) -> Any:
         y, a = z[:size], z[size : 2 * size]
 
         def right(y: Any, *floats: Any) -> Any:
@@ -189,7 +186,9 @@ def _continuous(
 
         f, pull = vjp(right, y, *floats)
         pulled = [xp.reshape(x, (-1,)) for x in pull(a)]
-        return stop_gradient(xp.concat([-f, *pulled], axis=0))
+        return xp.concat([-f, *pulled], axis=0)
+
+    field = quiet(tableau, adjoint)
 
     count = size * 2
     for x in floats:
@@ -202,7 +201,7 @@ def _continuous(
         a = state[:size] + g
         z = xp.concat([y, a, state[size:]], axis=0)
         times = xp.stack([-after, -before], axis=0)
-        made = run(xp, field, tableau, wide, times, z, field(times[0, ...], z))
+        made = run(xp, field, tableau, wide, times, z, stop_gradient(field(times[0, ...], z)))
         return made.outputs[0, size:], after
 
     start = xp.zeros((count - size,), dtype=y0.dtype, device=xp.device(y0))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .._array.control import while_loop
 from .._array.indexing import at
 from .._core.typing import Backend
+from .._gradients.transforms import stop_gradient
 from ..optimize._vectors import scalar
 from ._steps import Field, error_of, evaluated, polynomial, step
 from .tableaus import Tableau
@@ -214,6 +215,8 @@ def run(
         )
 
     h = first_length(xp, field, tableau, rules, t, y, f, end - t)
+    if not mode:
+        h = stop_gradient(h)
     size, device = int(y.shape[0]), xp.device(y)
     nothing = xp.full((count, size), float("nan"), dtype=y.dtype, device=device)
     degree = int(tableau.polynomial.shape[1])

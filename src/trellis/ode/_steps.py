@@ -31,6 +31,14 @@ class Step(NamedTuple):
     is_solved: Any
 
 
+def quiet(tableau: Tableau, field: Field) -> Field:
+    """The field as a constant for all gradients; implicit steps differentiate it themselves, and
+    stop what they compute."""
+    if tableau.diagonal != 0:
+        return field
+    return lambda t, y: stop_gradient(field(t, y))
+
+
 def weighted(row: Any, stages: list[Any]) -> Any:
     """The sum of stages with the weights of a row of a tableau; None if all of them are 0."""
     total = None
@@ -89,7 +97,7 @@ def implicit_step(
 
     near = stop_gradient(inverse(stop_gradient(t), stop_gradient(y), reach))
     stages, yes = [f], xp.ones_like(steady) > 0
-    is_solved, k = yes, f
+    is_solved = yes
     for i in range(1, len(tableau.a)):
         when = t + float(tableau.c[i]) * h
         base = y + h * weighted(tableau.a[i], stages)
@@ -104,7 +112,9 @@ def implicit_step(
 
         zero = scalar(xp, y, 0, "int32")
         no = xp.logical_not(yes)
-        start = (stop_gradient(k), no, xp.ones_like(steady), zero, no)
+        # From where the derivative belongs to: the point before the step.
+        guess = (stop_gradient(y) - fixed_base) / reach
+        start = (guess, no, xp.ones_like(steady), zero, no)
         k, is_found, *_ = while_loop(_goes_on(xp), body, start)
         k, is_solved = stop_gradient(k), xp.logical_and(is_solved, is_found)
         if mode:

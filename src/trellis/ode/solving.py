@@ -18,6 +18,7 @@ from ..optimize._vectors import Packed, apart, flat_like, packed
 from ._derivatives import Problem, attached
 from ._events import located, with_time
 from ._loop import EVENT, FINISHED, Rules, Watch, run
+from ._steps import quiet
 from .tableaus import TABLEAUS
 
 GRADIENTS = ("discrete", "adjoint", "direct")
@@ -161,13 +162,11 @@ def solve(
         still, where, exact = stop_gradient(start), stop_gradient(going), field_of(fixed)
         first = exact(where[0, ...], still)
 
-        def quiet(t: Any, y: Any) -> Any:
-            return stop_gradient(exact(t, y))
-
+        still_field = quiet(tableau, exact)
         watch = None
         if event is not None:
             watch = Watch(lambda t, y: stop_gradient(signal(t, y, fixed)), direction)
-        made = run(xp, quiet, tableau, rules, where, still, stop_gradient(first), watch=watch)
+        made = run(xp, still_field, tableau, rules, where, still, stop_gradient(first), watch=watch)
         rows, y, end = made.outputs, made.y, made.t
         if event is not None:
             rows, y, end = located(xp, watch, made, where)

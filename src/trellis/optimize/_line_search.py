@@ -117,5 +117,5 @@ def _between(xp: Backend, a: Any, fa: Any, da: Any, b: Any, fb: Any, db: Any) ->
     part = 1.0 - xp.where(is_usable, place, 0.5)
     is_inside = xp.logical_and(part > 0.1, part < 0.9)
     # Far off the minimum of a cubic is a guess, but a better one than the middle.
-    near = xp.where(part <= 0.1, 0.1, xp.where(part >= 0.9, 0.9, 0.5))
+    near = xp.minimum(xp.maximum(part, xp.full_like(part, 0.1)), xp.full_like(part, 0.9))
     return a + width * xp.where(is_inside, part, xp.where(is_usable, near, 0.5))

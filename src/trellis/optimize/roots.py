@@ -222,7 +222,8 @@ def _anderson(xp: Backend, field: Field, x: Any, tol: float, limit: int, history
         if width:
             gram = xp.matmul(changes, xp.matrix_transpose(changes))
             # Rows of zeros, and those that say nothing new, have no weight.
-            ridge = small * xp.sum(gram * eye) + xp.where(xp.sum(gram * eye) > 0, 0.0, 1.0)
+            size = xp.sum(gram * eye)
+            ridge = small * size + xp.where(size > 0, xp.zeros_like(size), 1.0)
             weights = solve(gram + ridge * eye, xp.matmul(changes, at.f))
             new = new - xp.matmul(weights, moves + changes)
         f = field(new)
