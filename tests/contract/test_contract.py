@@ -104,7 +104,17 @@ def test_exports_are_complete(stem):
 NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
-    *["functional", "nn", "nn.adapters", "nn.init", "optim", "data", "special", "train", "distributed"],
+    *[
+        "functional",
+        "nn",
+        "nn.adapters",
+        "nn.init",
+        "optim",
+        "data",
+        "special",
+        "train",
+        "distributed",
+    ],
 ]
 SUBMODULES = ("trellis.nn.adapters", "trellis.nn.init", "trellis.optim.schedules")
 
