@@ -20,6 +20,7 @@ WITHOUT_ROW = {
     "ParameterAverage",
     "apply_updates",
     "global_norm",
+    "groups",
     "hutchinson_diagonal",
     "matrices_only",
     "sharpness_aware",

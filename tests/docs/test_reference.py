@@ -154,6 +154,9 @@ def test_names_have_counterparts():
     # A new name: a record of the op table, a row of docs/counterparts.toml, or, if no framework
     # has one, here.
     assert lacking - set(COUNTERPARTS) == {
+        *[f"trellis.nn.adapters.{x}" for x in ("activate", "active", "load", "merge", "names")],
+        *[f"trellis.nn.{x}" for x in ("adapters.remove", "adapters.save", "adapters.unmerge")],
+        *["trellis.nn.lora", "trellis.nn.quantize"],  # PEFT's, and packages for single frameworks
         "trellis.apply_where",
         "trellis.compilation.Compiled",
         "trellis.export.Description",

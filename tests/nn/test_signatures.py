@@ -12,7 +12,7 @@ from trellis.nn import init
 from trellis.nn.layers.arguments import SPELLINGS
 from trellis.nn.layers.layer import Options
 
-LAYERS = [name for name in dir(nn) if name not in ("Module", "init")]
+LAYERS = [name for name in dir(nn) if inspect.isclass(getattr(nn, name)) and name != "Module"]
 INITIALIZERS = [name for name in dir(init) if name != "Initializer"]
 
 

@@ -41,10 +41,6 @@ class Groups(Optimizer):
     Args:
         parts: The optimizer of each pattern.
         frozen: Patterns of the leaves that stay as they are.
-
-    >>> from trellis import optim
-    >>> optim.groups({"*": optim.SGD(0.1)}).parts
-    {'*': <SGD lr=0.1>}
     """
 
     def __init__(self, parts: Mapping[str, Optimizer], frozen: Sequence[str] = ()):

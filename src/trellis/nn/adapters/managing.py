@@ -108,7 +108,7 @@ def _adapter(target: Target, chain: str, rank: int, settings: dict[str, Any]) ->
         outputs, inputs = inputs, outputs
         w = None if settings["variant"] == "lora" else w.T
     scale = settings["alpha"] / (math.sqrt(rank) if settings.get("is_root") else rank)
-    return Adapter(
+    made = Adapter(
         (outputs, inputs),
         rank,
         scale,
@@ -120,6 +120,8 @@ def _adapter(target: Target, chain: str, rank: int, settings: dict[str, Any]) ->
         dtype=str(dtype_of(module.v[chain] if w is None else w)),
         device=device_of(module.v[chain] if w is None else w),
     )
+    made.__node__.device = None  # its variables are there now; a device cannot be copied
+    return made
 
 
 # Those that are there
