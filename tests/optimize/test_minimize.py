@@ -41,10 +41,10 @@ def test_more_garbow_hillstrom(xp, backend, method):
 def test_least_squares_of_the_same_problems(xp, backend):
     for name in names(backend):
         fn = residuals(xp, name)
-        run = one_program(backend, lambda x, fn=fn: optimize.least_squares(fn, x, tol=1e-2))
+        run = one_program(backend, lambda x, fn=fn: optimize.least_squares(fn, x, tol=1e-5))
         value = 2 * float(run(xp.from_numpy(start(name))).value)
-        # Ended early: with large residuals the method converges slowly.
-        assert value == pytest.approx(PROBLEMS[name].minimum, rel=1e-4, abs=1e-4), name
+        # With large residuals the method converges slowly, and the singular problem is flat.
+        assert value == pytest.approx(PROBLEMS[name].minimum, rel=1e-4, abs=1e-6), name
 
 
 # The points after five steps, in float64 on NumPy: the steps are the same everywhere.
