@@ -124,8 +124,7 @@ class _Sweep(Callback):
     changes_rate = True
 
     def __init__(self, lowest: float, highest: float, steps: int, smoothing: float):
-        growth = (highest / lowest) ** (1 / (steps - 1))
-        self._rates = [lowest * growth**i for i in range(steps)]
+        self._lowest, self._growth = lowest, (highest / lowest) ** (1 / (steps - 1))
         self._smoothing, self._average, self._best = smoothing, 0.0, math.inf
         self._own = math.nan
         self.first: list[Any] = []
@@ -139,7 +138,7 @@ class _Sweep(Callback):
                 "find_learning_rate() needs an optimizer whose learning rate is a number above 0 "
                 f"(no schedule), got {run.optimizer!r}."
             )
-        run.rate_factor = self._rates[0] / self._own
+        run.rate_factor = self._lowest / self._own
 
     def on_step(self, run: Any) -> None:
         seen, loss = self._seen, run.loss
@@ -150,11 +149,13 @@ class _Sweep(Callback):
             run.stop()
             return
         self._best = min(self._best, smoothed)
-        seen.rates.append(self._rates[count - 1])
+        seen.rates.append(self._rate(count - 1))
         seen.losses.append(loss)
         seen.smoothed.append(smoothed)
-        if count < len(self._rates):
-            run.rate_factor = self._rates[count] / self._own
+        run.rate_factor = self._rate(count) / self._own
+
+    def _rate(self, step: int) -> float:
+        return float(self._lowest * self._growth**step)
 
     def finding(self) -> RateFinding:
         """What was seen, with the rate where the loss falls fastest."""
