@@ -11,8 +11,9 @@ from .._core.kinds import check_arguments
 from ._callbacks.base import Callback
 from ._curves import Picture, drawn
 from ._fit import fit
-from ._names import LossName, OptimizerName, as_optimizer
+from ._names import LossName, OptimizerName, as_loss, as_optimizer
 from ._rates import rate_of
+from ._run_parts import check_parts
 
 if TYPE_CHECKING:
     from ..nn.module.module import Module
@@ -92,7 +93,8 @@ def find_learning_rate(
             "find_learning_rate() expects 0 < lowest < highest, at least 2 steps and a smoothing "
             f"from 0 to below 1, got {lowest}, {highest}, {steps} and {smoothing}."
         )
-    optimizer = as_optimizer(optimizer)
+    loss, optimizer = as_loss(loss), as_optimizer(optimizer)
+    check_parts(loss, optimizer)
     kept = optimizer.state
     optimizer.state = type(kept)()
     place = (data.epoch, data.position) if hasattr(data, "go_to") else None  # type: ignore[attr-defined]
