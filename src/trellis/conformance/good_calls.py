@@ -465,7 +465,10 @@ def of_training() -> dict[str, Call]:
         "train.TopKAccuracy": Call(train.TopKAccuracy, ()),
         "train.WandbLogger": Call(train.WandbLogger, ()),
         "train.find_learning_rate": Call(
-            train.find_learning_rate, (model, _mse, data), {"steps": 2, "compile": False}
+            train.find_learning_rate,
+            (model, _mse, data),
+            {"steps": 2, "compile": False},
+            leave=("steps",),  # a large number is many steps
         ),
         "train.Mean": Call(train.Mean, (_mse,)),
         "train.Metric": Call(train.Metric, ()),

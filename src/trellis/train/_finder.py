@@ -11,8 +11,9 @@ from .._core.kinds import check_arguments
 from ._callbacks.base import Callback
 from ._curves import Picture, drawn
 from ._fit import fit
-from ._names import LossName, OptimizerName, as_optimizer
+from ._names import LossName, OptimizerName, as_loss, as_optimizer
 from ._rates import rate_of
+from ._run_parts import check_parts
 
 if TYPE_CHECKING:
     from ..nn.module.module import Module
@@ -92,7 +93,8 @@ def find_learning_rate(
             "find_learning_rate() expects 0 < lowest < highest, at least 2 steps and a smoothing "
             f"from 0 to below 1, got {lowest}, {highest}, {steps} and {smoothing}."
         )
-    optimizer = as_optimizer(optimizer)
+    loss, optimizer = as_loss(loss), as_optimizer(optimizer)
+    check_parts(loss, optimizer)
     kept = optimizer.state
     optimizer.state = type(kept)()
     place = (data.epoch, data.position) if hasattr(data, "go_to") else None  # type: ignore[attr-defined]
@@ -124,8 +126,7 @@ class _Sweep(Callback):
     changes_rate = True
 
     def __init__(self, lowest: float, highest: float, steps: int, smoothing: float):
-        growth = (highest / lowest) ** (1 / (steps - 1))
-        self._rates = [lowest * growth**i for i in range(steps)]
+        self._lowest, self._growth = lowest, (highest / lowest) ** (1 / (steps - 1))
         self._smoothing, self._average, self._best = smoothing, 0.0, math.inf
         self._own = math.nan
         self.first: list[Any] = []
@@ -139,7 +140,7 @@ class _Sweep(Callback):
                 "find_learning_rate() needs an optimizer whose learning rate is a number above 0 "
                 f"(no schedule), got {run.optimizer!r}."
             )
-        run.rate_factor = self._rates[0] / self._own
+        run.rate_factor = self._lowest / self._own
 
     def on_step(self, run: Any) -> None:
         seen, loss = self._seen, run.loss
@@ -150,11 +151,13 @@ class _Sweep(Callback):
             run.stop()
             return
         self._best = min(self._best, smoothed)
-        seen.rates.append(self._rates[count - 1])
+        seen.rates.append(self._rate(count - 1))
         seen.losses.append(loss)
         seen.smoothed.append(smoothed)
-        if count < len(self._rates):
-            run.rate_factor = self._rates[count] / self._own
+        run.rate_factor = self._rate(count) / self._own
+
+    def _rate(self, step: int) -> float:
+        return float(self._lowest * self._growth**step)
 
     def finding(self) -> RateFinding:
         """What was seen, with the rate where the loss falls fastest."""

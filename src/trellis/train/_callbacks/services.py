@@ -137,7 +137,7 @@ class WandbLogger(Logger):
         self._set(every)
         self.project, self.name, self.mode, self.folder = project, name, mode, folder
         self.config = dict(config or {})
-        self._run: RunState = None
+        self._run: Any = None
         self._is_ours = False
 
     def on_begin(self, run: "RunState") -> None:
