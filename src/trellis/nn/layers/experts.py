@@ -101,7 +101,7 @@ class MixtureOfExperts(Layer):
         rows = reshape(x, (-1, wide))
         scores, experts = self.route(rows)
         places = reshape(experts, (-1,))
-        order = argsort(places)
+        order: Any = argsort(places)
         sizes = bincount(places, length=count)
         # The row of token i for its j-th expert is i * chosen + j.
         inner = grouped_matmul(take(rows, order // chosen, axis=0), v["w1"], sizes)
