@@ -13,17 +13,15 @@ jnp = jax.numpy
 @pytest.fixture
 def compilations():
     """A list that grows by one at each program that XLA compiles."""
-    seen, is_over = [], []
+    seen = []
 
     def listen(event, duration, **_):
-        if event == "/jax/core/compile/backend_compile_duration" and not is_over:
+        if event == "/jax/core/compile/backend_compile_duration":
             seen.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     yield seen
-    is_over.append(True)
-    if hasattr(jax.monitoring, "unregister_event_duration_listener"):  # since JAX 0.9
-        jax.monitoring.unregister_event_duration_listener(listen)
+    jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def numbers(*shape, seed=0):

@@ -4,7 +4,6 @@ A collective of JAX is a part of a compiled program that all processes run toget
 arrays of this process, it is such a program by itself; inside `compile` it is a line of one.
 """
 
-import inspect
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -34,7 +33,7 @@ def connect_ranks(place: Place) -> "Engine":
                 process_id=place.rank,
                 initialization_timeout=int(place.timeout),
                 heartbeat_timeout_seconds=min(_HEARTBEAT, int(place.timeout)),
-                **_patience(place),
+                shutdown_timeout_seconds=int(place.timeout),
                 **_listening(place),
             )
         except RuntimeError as error:
@@ -52,13 +51,6 @@ def connect_ranks(place: Place) -> "Engine":
             f"JAX sees the devices of {len(by_process)} processes, {place.size} were announced."
         )
     return Engine(Mesh(np.array([by_process[i] for i in range(place.size)]), (AXIS,)))
-
-
-def _patience(place: Place) -> dict[str, int]:
-    """How long the end of a program waits for the others; before 0.9 JAX cannot be told."""
-    name = "shutdown_timeout_seconds"
-    parameters = inspect.signature(jax.distributed.initialize).parameters
-    return {name: int(place.timeout)} if name in parameters else {}
 
 
 def _listening(place: Place) -> dict[str, str]:

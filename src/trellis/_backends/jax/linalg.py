@@ -124,14 +124,7 @@ def pinv(x: Array, /, *, rtol: Any = None) -> Any:
 
 
 def qr(x: Array, /, *, mode: str = "reduced") -> QRResult[Any]:
-    matrix = _matrix(x)
-    rows, columns = matrix.shape[-2:]
-    if rows >= columns or jax.__version_info__ >= (0, 10):
-        return QRResult(*_all_back(jnp.linalg.qr(matrix, mode), x))
-    # Before 0.10, JAX cannot differentiate the QR of a wide matrix; that of its first columns it can.
-    q, r = jnp.linalg.qr(matrix[..., :rows])
-    rest = jnp.matmul(jnp.matrix_transpose(q).conj(), matrix[..., rows:], precision="highest")
-    return QRResult(*_all_back((q, jnp.concat([r, rest], axis=-1)), x))
+    return QRResult(*_all_back(jnp.linalg.qr(_matrix(x), mode), x))
 
 
 def slogdet(x: Array, /) -> SlogdetResult[Any]:
