@@ -21,7 +21,7 @@ __all__ = ["pack"]
 State = tuple[int, int, str, int, float | None, float]
 """Test, backend, outcome, run, seconds that it took, and when."""
 
-_SIGNS = {outcome: ord(str(rank)) for outcome, rank in SEVERITY.items()}
+_ZERO = ord("0")
 
 
 def pack(cells: Iterable[State], tests: Iterable[int], columns: Sequence[int]) -> dict[str, object]:
@@ -34,7 +34,7 @@ def pack(cells: Iterable[State], tests: Iterable[int], columns: Sequence[int]) -
     found: list[State | None] = [None] * size
     for cell in cells:
         at = line[cell[0]] + place[cell[1]]
-        outcomes[at] = _SIGNS[cell[2]]
+        outcomes[at] = _ZERO + SEVERITY[cell[2]]
         found[at] = cell
     present = [cell for cell in found if cell is not None]
     return {
