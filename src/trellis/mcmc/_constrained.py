@@ -1,6 +1,6 @@
 """Parameters with bounds as numbers without: the sampler sees the latter, the user the former."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._core import tree
@@ -50,6 +50,6 @@ def stretched(maps: Maps, numbers: Any) -> Any:
     return total
 
 
-def _mapped(fns: "list[Callable[[Any], Any]] | Maps", parameters: Any) -> Any:
+def _mapped(fns: Sequence[Callable[[Any], Any]], parameters: Any) -> Any:
     leaves, structure = tree.flatten(parameters)
     return tree.unflatten(structure, [fn(x) for fn, x in zip(fns, leaves, strict=True)])

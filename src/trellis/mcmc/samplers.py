@@ -25,8 +25,13 @@ class Statistics(NamedTuple):
 class Sampler(Protocol):
     """What `sample` needs of a sampler."""
 
-    target: float
-    is_dense: bool
+    @property
+    def target(self) -> float:
+        """The mean acceptance to tune for."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether a covariance matrix is learned."""
 
     def transition(
         self, density: Density, key: Any, metric: Metric, step: Any, point: Point

@@ -122,8 +122,8 @@ def sample(
     for name, count, least in (("draws", draws, 1), ("tune", tune, 0), ("chains", chains, 1)):
         if not isinstance(count, int) or isinstance(count, bool) or count < least:
             raise ArgumentError(f"{name} is an integer of at least {least}, got {count!r}.")
-    sampler = NUTS() if sampler is None else sampler
-    if not hasattr(sampler, "transition"):
+    chosen: Sampler = NUTS() if sampler is None else sampler
+    if not hasattr(chosen, "transition"):
         raise ArgumentTypeError(f"sampler is NUTS() or HMC(), got {shown(sampler)}.")
     as_vector(init)  # raises if there is anything but floats
     maps = maps_of(init, constraints)
@@ -142,7 +142,7 @@ def sample(
 
         def run(key: Any, vector: Any) -> list[Any]:
             tell = _nothing if is_compiled else bar.update
-            chain = _chain(density, key, vector, draws, tune, sampler, spread, pieces, tell)
+            chain = _chain(density, key, vector, draws, tune, chosen, spread, pieces, tell)
             return tree.leaves(chain)
 
         if is_compiled:
