@@ -310,12 +310,19 @@ LAYERS = {
 }  # fmt: skip
 
 
+class Made:
+    """An argument that is made anew for every call, on the backend of the call."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
 # Layers around others.
 OF_MODULES = {
     "Sequential": (nn.ReLU(), nn.Tanh()),
     "Checkpoint": (nn.ReLU(),),
-    "WeightNorm": (nn.Linear(3, 2),),
-    "SpectralNorm": (nn.Linear(3, 2),),
+    "WeightNorm": (Made(lambda: nn.Linear(3, 2)),),
+    "SpectralNorm": (Made(lambda: nn.Linear(3, 2)),),
 }
 
 
@@ -391,6 +398,7 @@ def of_optimizers() -> dict[str, Call]:
         "optim.apply_updates": Call(optim.apply_updates, ({"w": x}, {"w": x})),
         "optim.chain": Call(optim.chain, (optim.scale(1.0),), then=_applied),
         "optim.global_norm": Call(optim.global_norm, ({"w": x},)),
+        "optim.groups": Call(optim.groups, ({"*": optim.SGD(0.1)},), then=_grouped),
         "optim.hutchinson_diagonal": Call(
             optim.hutchinson_diagonal, (optim.global_norm, {"w": x}, KEY)
         ),
@@ -410,6 +418,11 @@ def of_optimizers() -> dict[str, Call]:
     return calls
 
 
+def _grouped(made: Any) -> Any:
+    v = {"w": trellis.asarray(x.tolist(), dtype="float32")}
+    return made.update(v, v, made.init(v))[0]
+
+
 def _applied(made: Any) -> Any:
     v = {"w": trellis.asarray(x.tolist(), dtype="float32")}
     if isinstance(made, optim.Optimizer):
@@ -419,13 +432,6 @@ def _applied(made: Any) -> Any:
     if isinstance(made, optim.ParameterAverage):
         return made.update(v, made.init(v))
     return made(3)
-
-
-class Made:
-    """An argument that is made anew for every call, on the backend of the call."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
 
 
 def of_training() -> dict[str, Call]:
