@@ -229,9 +229,23 @@ def derivatives(row):
     return list(table[:count]), table[count:].reshape(2, count, -1)
 
 
+# Loops of a hundred steps, in which compilers take a minute for each derivative: with --long on all.
+LOOPS = ("betainc", "betaincc", "betaincinv", "betainccinv", "gammaincinv", "gammainccinv")
+
+
 def test_first_and_second_derivatives(backend, xp):
+    check_derivatives(xp, [row for row in WHOLE if row not in LOOPS or backend == "numpy"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", LOOPS)
+def test_derivatives_through_loops(backend, xp, row):
+    check_derivatives(xp, [row])
+
+
+def check_derivatives(xp, rows):
     wrong = []
-    for row in WHOLE:
+    for row in rows:
         columns, expected = derivatives(row)
         size = len(columns[0])
         xs = [xp.from_numpy(np.resize(c, 6)) for c in columns]
@@ -264,7 +278,16 @@ SAME_PROGRAM = {
 
 
 def test_one_compiled_program_of_all_functions(backend, xp, compiled):
-    rows = [row for row in WHOLE if row not in SAME_PROGRAM]
+    check_compiled(xp, compiled, [row for row in WHOLE if row not in (*SAME_PROGRAM, *LOOPS)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", [row for row in LOOPS if row not in SAME_PROGRAM])
+def test_compiled_loops(backend, xp, compiled, row):
+    check_compiled(xp, compiled, [row])
+
+
+def check_compiled(xp, compiled, rows):
     columns = {row: arguments(xp, stored(row)[0]) for row in rows}
 
     def program(columns):

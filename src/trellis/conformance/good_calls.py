@@ -335,7 +335,8 @@ def of_layers() -> dict[str, Call]:
             continue
         pair = [x, BITS] if name.endswith("Loss") else [x]
         kwargs, inputs = LAYERS.get(name, ({}, pair))
-        leave = options if name != "Linear" else ()
+        # A large number is many modules.
+        leave = (*(options if name != "Linear" else ()), "num_layers", "num_experts")
         calls[f"nn.{name}"] = Call(cls, (), kwargs, then=_called_with(inputs), leave=leave)
     for name, args in OF_MODULES.items():
         calls[f"nn.{name}"] = Call(getattr(nn, name), args, then=_called_with([x]), leave=options)
