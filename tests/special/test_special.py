@@ -229,7 +229,7 @@ def derivatives(row):
     return list(table[:count]), table[count:].reshape(2, count, -1)
 
 
-# Loops of a hundred steps, in which compilers take a minute for each derivative: with --long on all.
+# Loops of a hundred steps: a minute of compilation for each derivative, so --long runs them on all.
 LOOPS = ("betainc", "betaincc", "betaincinv", "betainccinv", "gammaincinv", "gammainccinv")
 
 
