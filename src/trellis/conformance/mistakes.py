@@ -318,7 +318,7 @@ def values(result: Any) -> Any:
 
 
 SIGNATURE = re.compile(
-    r"unexpected keyword argument|missing \d+ required|takes .*positional argument"
+    r"unexpected keyword argument|missing \d+ required|takes (no|.*positional) argument"
     r"|required keyword-only|got multiple values|passed as keyword|too many positional"
 )
 

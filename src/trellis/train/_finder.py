@@ -10,6 +10,7 @@ from .._core.errors import ArgumentError
 from .._core.kinds import check_arguments
 from ._callbacks.base import Callback
 from ._curves import Picture, drawn
+from ._evaluate import check_model
 from ._fit import fit
 from ._names import LossName, OptimizerName, as_loss, as_optimizer
 from ._rates import rate_of
@@ -88,6 +89,7 @@ def find_learning_rate(
     (True, 100)
     """
     check_arguments(find_learning_rate, locals())
+    check_model("find_learning_rate", model)
     if not 0 < lowest < highest or steps < 2 or not 0 <= smoothing < 1:
         raise ArgumentError(
             "find_learning_rate() expects 0 < lowest < highest, at least 2 steps and a smoothing "

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentError
 from .._core.kinds import length_of
+from .._core.shapes import LARGEST
 from ._data import Cut, LoaderSource, Source
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ class Stretches:
     """
 
     def __init__(self, source: Source, steps: int):
-        if steps < 1:
-            raise ArgumentError(f"steps_per_epoch must be at least 1, got {steps}.")
+        if not 1 <= steps <= LARGEST:
+            raise ArgumentError(f"steps_per_epoch must be from 1 to {LARGEST}, got {steps}.")
         self.source, self._steps = source, steps
         self._length = length_of(source)
+        if self._length == 0:
+            raise ArgumentError("steps_per_epoch needs at least one batch, and data has none.")
         if isinstance(source, LoaderSource) and self._length is None:
             raise ArgumentError(
                 "steps_per_epoch needs to know how many batches a Loader has in an epoch, and this "

@@ -12,10 +12,6 @@ from .._core.errors import ArgumentError
 from .._core.patterns import as_patterns, matches, require_matches
 from .._core.typing import Nest
 from .._gradients.transforms import WhenUnreached, differentiated
-from ..nn.adapters.managing import untrained
-from ..nn.adapters.targets import chain_from
-from ..nn.module.queries import below
-from ..optim.grouping import Groups
 
 if TYPE_CHECKING:
     from ..nn.module.module import Module
@@ -24,6 +20,11 @@ if TYPE_CHECKING:
 def frozen_in(model: "Module") -> list[str]:
     """The key paths of variables that are frozen for good: by the source of a converted model, or
     under adapters."""
+    # Who has a model has imported these; `import trellis.train` need not.
+    from ..nn.adapters.managing import untrained
+    from ..nn.adapters.targets import chain_from
+    from ..nn.module.queries import below
+
     frozen = untrained(model)
     for module in below(model):
         own = chain_from(module, model)
@@ -33,6 +34,8 @@ def frozen_in(model: "Module") -> list[str]:
 
 def trained_by(model: "Module", optimizer: Any, trainable: str | Sequence[str] | None) -> Any:
     """The optimizer, of only the variables that are trained."""
+    from ..optim.grouping import Groups
+
     if isinstance(optimizer, Groups):
         if trainable is not None:
             raise ArgumentError(
