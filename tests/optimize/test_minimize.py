@@ -72,7 +72,7 @@ def logistic(xp):
     y = np.where(x @ np.array([1.0, -2.0, 0.5, 0.0]) + rng.normal(size=60) > 0, 1.0, -1.0)
 
     def loss(w, x, y, penalty):
-        terms = trellis.functional.softplus(-y * (x @ w["slope"] + w["shift"]))
+        terms = trellis.functional.softplus(-y * (trellis.matmul(x, w["slope"]) + w["shift"]))
         return trellis.mean(terms) + penalty * trellis.sum(w["slope"] ** 2)
 
     return x, y, loss
