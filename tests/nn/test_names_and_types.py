@@ -9,7 +9,8 @@ from trellis.errors import ArgumentError, ArgumentTypeError
 
 
 def named(backend):
-    return nn.Sequential({"second": nn.Linear(2, 3), "first": nn.Linear(3, 1)}, backend=backend)
+    with trellis.using_backend(backend):
+        return nn.Sequential({"second": nn.Linear(2, 3), "first": nn.Linear(3, 1)})
 
 
 def test_sequential_runs_in_the_order_of_its_dict(backend, array):
@@ -53,7 +54,8 @@ def test_names_that_cannot_be(make, hint):
 
 
 def test_astype_casts_floats_of_variables_and_buffers(backend, array):
-    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1D(3), backend=backend)
+    with trellis.using_backend(backend):
+        model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1D(3))
     before = trellis.to_numpy(model.v["layers/v0/w"])
     assert model.astype(trellis.bfloat16) is model
     kinds = {trellis.dtype(x) for x in trellis.tree.leaves((model.v, model.buffers))}

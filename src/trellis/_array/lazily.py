@@ -7,10 +7,9 @@ import numpy as np
 
 from .._core import tree
 from .._core.announced import check_count, check_result
-from .._core.arrays import NUMBERS, is_array, shape_of
+from .._core.arrays import NUMBERS, is_array, plain, shape_of
 from .._core.dispatch import load, xp_of, xp_of_all
 from .._core.errors import ArgumentError, ArgumentTypeError
-from .._core.guards import check_flag
 from .._core.kinds import check_callable, shown
 from .._core.shapes import broadcast_shapes
 from .._core.typing import Array, DTypeLike, Scalar
@@ -44,7 +43,13 @@ def lazy_apply(
     array([1., 2., 3.])
     """
     check_callable("lazy_apply", func)
-    check_flag(as_numpy)
+    as_numpy = plain(as_numpy)
+    if not isinstance(as_numpy, bool):
+        raise ArgumentTypeError(
+            f"lazy_apply() expects True or False for as_numpy, got {shown(as_numpy)}."
+        )
+    if shape is not None and not isinstance(shape, (list, tuple)):
+        raise ArgumentTypeError(f"lazy_apply() expects a tuple for shape, got {shown(shape)}.")
     arrays = [x for x in args if is_array(x)]
     others = [x for x in args if not (is_array(x) or x is None or isinstance(x, NUMBERS))]
     if others or not arrays:

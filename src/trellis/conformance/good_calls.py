@@ -37,6 +37,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 x, y = numbers(2, 3), numbers(3)
+TRIANGLE = np.tril(numbers(3, 3)) + np.eye(3, dtype="float32")
 KEY = np.array([0, 7], "uint32")
 LINE, IMAGE, CUBE = numbers(2, 5, 3), numbers(1, 4, 4, 3), numbers(1, 3, 3, 3, 3)
 
@@ -72,6 +73,16 @@ BY_HAND = {
         )
     },
     "to_device": Call(trellis.to_device, (x, "cpu")),
+    "lazy_apply": Call(trellis.lazy_apply, (np.tanh, x)),
+    "linalg.block_diag": Call(trellis.linalg.block_diag, (x, x)),
+    "linalg.cho_solve": Call(trellis.linalg.cho_solve, (TRIANGLE, y)),
+    "linalg.cond": Call(trellis.linalg.cond, (TRIANGLE,)),
+    "linalg.expm": Call(trellis.linalg.expm, (TRIANGLE,)),
+    "linalg.lstsq": Call(trellis.linalg.lstsq, (TRIANGLE, y)),
+    "linalg.solve_triangular": Call(
+        trellis.linalg.solve_triangular, (TRIANGLE, y), {"lower": True}
+    ),
+    "linalg.toeplitz": Call(trellis.linalg.toeplitz, (y,)),
 }
 
 
@@ -340,6 +351,8 @@ def of_layers() -> dict[str, Call]:
         calls[f"nn.{name}"] = Call(cls, (), kwargs, then=_called_with(inputs), leave=leave)
     for name, args in OF_MODULES.items():
         calls[f"nn.{name}"] = Call(getattr(nn, name), args, then=_called_with([x]), leave=options)
+    calls["nn.lora"] = Call(nn.lora, OF_MODULES["WeightNorm"], {"rank": 1}, then=_called_with([x]))
+    calls["nn.quantize"] = Call(nn.quantize, OF_MODULES["WeightNorm"], then=_called_with([x]))
     for name in dir(nn.init):
         cls = getattr(nn.init, name)
         if isinstance(cls, type) and name != "Initializer":

@@ -6,8 +6,10 @@ from typing import Any, Literal, TypeVar
 
 from ..._array.casting import dtype as dtype_of
 from ..._array.device import device as device_of
+from ..._core.arrays import plain
 from ..._core.dispatch import backend_of
 from ..._core.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from ..._core.kinds import check_arguments
 from ..._core.patterns import as_patterns, listed
 from ..module.around import surround, weight_of
 from ..module.module import Module
@@ -57,6 +59,8 @@ def lora(
     """
     if not isinstance(model, Module):
         raise ArgumentTypeError(f"lora() expects a trellis.Module, got {type(model).__name__}.")
+    check_arguments(lora, locals())
+    rank, alpha, dropout = plain(rank), plain(alpha), plain(dropout)
     if not model.built:
         raise ArgumentError("lora() needs a model that is built: call it, or build(), first.")
     if variant not in ("lora", "dora"):

@@ -9,10 +9,12 @@ from ..._array.device import device as device_of
 from ..._array.indexing import take
 from ..._array.interchange import to_numpy
 from ..._array.manipulation import reshape
+from ..._core.arrays import plain
 from ..._core.container import Container
 from ..._core.dispatch import backend_of
 from ..._core.dtypes import name_of
 from ..._core.errors import ArgumentError, ArgumentTypeError
+from ..._core.kinds import check_arguments
 from ..._core.patterns import as_patterns, listed, matches, require_matches
 from ..._core.typing import DTypeLike
 from ..adapters.targets import Target, candidates, joined, names_of
@@ -87,6 +89,8 @@ def quantize(
     """
     if not isinstance(model, Module):
         raise ArgumentTypeError(f"quantize() expects a trellis.Module, got {type(model).__name__}.")
+    check_arguments(quantize, locals())
+    bits, group = plain(bits), plain(group)
     if bits not in (4, 8):
         raise ArgumentError(f"quantize() knows 4 and 8 bits, not {bits!r}.")
     is_size = isinstance(group, int) and not isinstance(group, bool) and group > 0
