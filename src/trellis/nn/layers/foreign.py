@@ -40,6 +40,7 @@ _OURS = {
     "TripletMarginLoss": "TripletLoss",
     "KLDivLoss": "KLDivergenceLoss",
     "Poisson": "PoissonNLLLoss",
+    "UpSampling2D": "Upsample",
 }
 _WORDS = {"average": "avg", "pooling": "pool", "normalization": "norm", "spatial": ""}
 
