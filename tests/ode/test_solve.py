@@ -26,8 +26,8 @@ def test_tableaus_are_consistent(name):
     assert sum(table.b) == pytest.approx(1.0, abs=1e-14)
     for row in table.errors:
         assert sum(row) == pytest.approx(0.0, abs=1e-14)
-    np.testing.assert_allclose(table.polynomial.sum(axis=1), table.b, atol=1e-12)
-    np.testing.assert_allclose(table.polynomial[:, 0], np.eye(len(table.b))[0], atol=1e-12)
+    np.testing.assert_allclose(np.sum(table.polynomial, axis=0), table.b, atol=1e-12)
+    np.testing.assert_allclose(table.polynomial[0], np.eye(len(table.b))[0], atol=1e-12)
 
 
 # Fixed steps: the larger number first; few enough that rounding stays far below the error.

@@ -128,7 +128,7 @@ def _discrete(
         kept=lambda t, h, y, coefficients: [t, h, y],
     )
     starts, lengths, points = made.record
-    degree, has_rows = int(tableau.polynomial.shape[1]), int(ts.shape[0]) > 2
+    degree, has_rows = len(tableau.polynomial), int(ts.shape[0]) > 2
 
     def body(state: Any) -> Any:
         i, g_y, g_arrays = state

@@ -219,7 +219,7 @@ def run(
         h = stop_gradient(h)
     size, device = int(y.shape[0]), xp.device(y)
     nothing = xp.full((count, size), float("nan"), dtype=y.dtype, device=device)
-    degree = int(tableau.polynomial.shape[1])
+    degree = len(tableau.polynomial)
     blank = xp.zeros((degree, size), dtype=y.dtype, device=device)
     record = []
     if kept is not None:

@@ -44,7 +44,7 @@ def weighted(row: Any, stages: list[Any]) -> Any:
     total = None
     for weight, k in zip(row, stages, strict=False):
         if weight != 0:
-            part = float(weight) * k
+            part = weight * k
             total = part if total is None else total + part
     return total
 
@@ -58,7 +58,7 @@ def explicit_step(
         point = y + h * weighted(tableau.a[i], stages)
         if i == tableau.last:
             new = point
-        stages.append(field(t + float(tableau.c[i]) * h, point))
+        stages.append(field(t + tableau.c[i] * h, point))
     return Step(new, stages[tableau.last], stages, yes)
 
 
@@ -99,7 +99,7 @@ def implicit_step(
     stages, yes = [f], xp.ones_like(steady) > 0
     is_solved = yes
     for i in range(1, len(tableau.a)):
-        when = t + float(tableau.c[i]) * h
+        when = t + tableau.c[i] * h
         base = y + h * weighted(tableau.a[i], stages)
         fixed_when, fixed_base = stop_gradient(when), stop_gradient(base)
 
@@ -186,10 +186,7 @@ def error_of(xp: Backend, tableau: Tableau, h: Any, stages: list[Any], tolerance
 
 def polynomial(xp: Backend, tableau: Tableau, h: Any, stages: list[Any]) -> Any:
     """The coefficients of y(t + s h) - y(t) by the powers of s, from 1 on: one row for each."""
-    columns = tableau.polynomial.shape[1]
-    return xp.stack(
-        [h * weighted(tableau.polynomial[:, m], stages) for m in range(columns)], axis=0
-    )
+    return xp.stack([h * weighted(row, stages) for row in tableau.polynomial], axis=0)
 
 
 def evaluated(xp: Backend, coefficients: Any, s: Any) -> Any:

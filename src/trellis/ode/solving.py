@@ -1,5 +1,6 @@
 """`solve` and `odeint`: initial value problems."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -288,7 +289,7 @@ def _unpacked(unknowns: Packed, rows: Any) -> Any:
     spec = tree.structure(unknowns.unpack(unknowns.vector))
     parts, begin = [], 0
     for leaf in example:
-        length = int(np.prod([int(n) for n in leaf.shape]))
+        length = math.prod([int(n) for n in leaf.shape])
         part = rows[:, begin : begin + length]
         parts.append(xp.reshape(part, (times, *tuple(leaf.shape))))
         begin += length

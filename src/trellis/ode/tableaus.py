@@ -27,7 +27,8 @@ class Tableau:
         b: The weights of the stages in the new point.
         errors: The weights of the stages in the estimated error; two rows are joined as Hairer
             does.
-        polynomial: The weights of the stages in y(t + s h) - y(t), over h, by powers of s.
+        polynomial: The weights of the stages in y(t + s h) - y(t), over h, a row for each power
+            of s.
         last: The number of the stage that is f at the new point.
         diagonal: The weight of each stage but the first in itself; 0 for explicit methods.
     """
@@ -42,6 +43,20 @@ class Tableau:
     polynomial: Table
     last: int
     diagonal: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Numbers of Python: Dynamo takes those of NumPy for data."""
+        for name in ("c", "b"):
+            object.__setattr__(self, name, _numbers(getattr(self, name)))
+        for name in ("a", "errors"):
+            rows = tuple([_numbers(row) for row in getattr(self, name)])
+            object.__setattr__(self, name, rows)
+        columns = np.asarray(self.polynomial).T
+        object.__setattr__(self, "polynomial", tuple([_numbers(column) for column in columns]))
+
+
+def _numbers(row: Any) -> tuple[float, ...]:
+    return tuple([float(x) for x in row])
 
 
 def _rows(text: str) -> tuple[Table, ...]:

@@ -9,7 +9,7 @@ from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ._private import running_transform
 from ._private import while_loop as while_loop_in_graph
-from .gradients import LOOP, compiling_inside, entered
+from .gradients import LOOP, RULE, compiling_inside, entered
 
 
 def _is_traced(pred: Any) -> bool:
@@ -112,7 +112,8 @@ def _traced_while_loop(
             tuple([x.contiguous() for x in leaves]),
         )
 
-    if compiling_inside and LOOP not in compiling_inside:
+    transforms = [name for name in compiling_inside if name not in (LOOP, RULE)]
+    if transforms and LOOP not in compiling_inside:
         raise NotSupportedError(
             "torch.compile has no loop inside a derivative or vmap. Leave torch.compile away here: "
             "eagerly it works; or use trellis.scan with a fixed number of steps."

@@ -1,6 +1,0 @@
-"""The problems are imported by their name."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
