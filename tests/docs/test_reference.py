@@ -132,6 +132,9 @@ def test_counterparts_belong_to_public_names():
 # Frameworks have nothing like them, or a loop of one's own in their place.
 WITHOUT = {
     "array_api",
+    "debug",
+    "mcmc",
+    "sklearn",
     "errors",
     "graph",
     "convert",
@@ -157,6 +160,21 @@ def test_names_have_counterparts():
         *[f"trellis.nn.adapters.{x}" for x in ("activate", "active", "load", "merge", "names")],
         *[f"trellis.nn.{x}" for x in ("adapters.remove", "adapters.save", "adapters.unmerge")],
         *["trellis.nn.lora", "trellis.nn.quantize"],  # PEFT's, and packages for single frameworks
+        *[
+            f"trellis.distributions.{x}"
+            for x in ("BetaProportion", "Censored", "Delta", "Expanded")
+        ],
+        *[f"trellis.distributions.{x}" for x in ("GammaPoisson", "LKJ", "Mixture", "Parametric")],
+        *[f"trellis.distributions.{x}" for x in ("Truncated", "ZeroInflated")],
+        *[f"trellis.distributions.ZeroInflated{x}" for x in ("NegativeBinomial", "Poisson")],
+        *[f"trellis.distributions.bijections.{x}" for x in ("Bijection", "Identity", "Inverse")],
+        *[f"trellis.distributions.bijections.{x}" for x in ("Ordered", "OverEvent")],
+        *[f"trellis.distributions.constraints.{x}" for x in ("circular", "correlation", "counts")],
+        *[f"trellis.distributions.constraints.{x}" for x in ("integer", "open_unit_interval")],
+        *[f"trellis.distributions.constraints.{x}" for x in ("ordered", "positive_vector")],
+        "trellis.distributions.constraints.real_matrix",
+        *["trellis.functional.selective_scan", "trellis.nn.Mamba", "trellis.nn.MixtureOfExperts"],
+        "trellis.lazy_apply",  # array-api-extra's
         "trellis.apply_where",
         "trellis.compilation.Compiled",
         "trellis.export.Description",

@@ -107,6 +107,9 @@ GROUPS = {
     "constants": ("Constants", "Numbers with a name."),
 }
 
+# `dtype` and `DType` would be one file on some file systems.
+CLASSES_LIKE_FUNCTIONS = ("trellis.DType", "trellis.optimize.Root", "trellis.debug.Watch")
+
 # By the module that a name is written with, then by the file that defines it.
 _BY_MODULE = {
     "trellis.errors": "errors",
@@ -200,8 +203,7 @@ class Name:
         >>> Name("trellis.linalg.qr", None, "linalg").page
         'reference/linalg.qr.md'
         """
-        # `dtype` and `DType` would be one file on some file systems.
-        ending = "-class" if self.path == "trellis.DType" else ""
+        ending = "-class" if self.path in CLASSES_LIKE_FUNCTIONS else ""
         return f"reference/{self.path.removeprefix('trellis.')}{ending}.md"
 
     @property

@@ -26,10 +26,10 @@ class Statistics:
     elements: int = 0
     nonfinite: int = 0
     largest: float = 0.0
-    _sum: float = 0.0
-    _squares: float = 0.0
-    _zeros: int = 0
-    _is_alive: Any = field(default=None, repr=False)
+    _sum: float = field(default=0.0, init=False)
+    _squares: float = field(default=0.0, init=False)
+    _zeros: int = field(default=0, init=False)
+    _is_alive: Any = field(default=None, init=False, repr=False)
 
     def add(self, x: np.ndarray) -> bool:
         """Count one more array; returns whether all of it is finite."""
