@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._core.dispatch import load, xp_of, xp_of_any
 from .._core.errors import ArgumentError, ShapeError
 from .._core.shapes import broadcast_shapes
+from .._core.tracing import is_followed
 from .._core.typing import Array, Backend
 from . import constraints
 from ._calling import Value, as_value, in_one_dtype, quietly
@@ -247,6 +248,8 @@ def check_parameter(owner: str, name: str, value: Any, constraint: Constraint) -
     if not hasattr(value, "dtype"):
         if constraint.event_rank > 0:
             raise ArgumentError(f"{owner} needs {name} to be {constraint.words}, got {value!r}.")
+        if is_followed():  # Dynamo, which cannot trace the functions of NumPy that this calls
+            return
         numpy = load("numpy")
         is_good = bool(constraint._check(numpy, numpy.asarray(float(value), dtype="float64")))
     else:
