@@ -2,7 +2,7 @@
 
 >>> import numpy as np, trellis
 >>> model = trellis.nn.Sequential({"first": trellis.nn.Linear(2, 3), "last": trellis.nn.ReLU()})
->>> with trellis.debug.watch(model, show=False) as seen:
+>>> with np.errstate(all="ignore"), trellis.debug.watch(model, show=False) as seen:
 ...     y = model(np.full((4, 2), np.inf, "float32"))
 >>> seen.first_nonfinite
 'first (Linear), call 1: the output is not finite, because its input is not'

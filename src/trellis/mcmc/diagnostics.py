@@ -31,7 +31,7 @@ def rhat(draws: Any, /) -> Any:
 
     >>> import trellis
     >>> draws = trellis.random.normal(trellis.random.key(0), (4, 500), "float64")
-    >>> trellis.mcmc.rhat(draws).round(3).item()
+    >>> trellis.mcmc.rhat(draws).round(2).item()
     1.0
     """
     return tree.map(_rhat, _draws_of(draws))
@@ -66,7 +66,7 @@ class Summary:
 
     def __str__(self) -> str:
         lines = [self.head, *self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.head))]
+        widths = [max([len(line[i]) for line in lines]) for i in range(len(self.head))]
         text = [
             "  ".join([cell.rjust(width) for cell, width in zip(line, widths, strict=True)])
             for line in lines

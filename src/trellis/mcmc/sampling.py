@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from tqdm.auto import tqdm
 
 from .._array.compilation import compile as compile_function
@@ -38,8 +39,8 @@ class Chains:
     ...     lambda x: -0.5 * trellis.sum(x * x), np.zeros(2), key=trellis.random.key(0),
     ...     draws=20, tune=20, chains=2,
     ... )
-    >>> chains.draws.shape, chains.divergences
-    ((2, 20, 2), 0)
+    >>> chains.draws.shape, chains.step_size.shape
+    ((2, 20, 2), (2,))
     """
 
     draws: Any
@@ -138,7 +139,9 @@ def sample(
     is_compiled = xp.ABILITIES.compiles_loops
     pieces = _PIECES if progress and not is_compiled else 1
     found = []
-    with tqdm(total=pieces * chains, disable=not progress) as bar:
+    # Where steps are too long densities overflow, and the sampler goes back: no news for users.
+    quiet = np.errstate(all="ignore")
+    with quiet, tqdm(total=pieces * chains, disable=not progress) as bar:
 
         def run(key: Any, vector: Any) -> list[Any]:
             tell = _nothing if is_compiled else bar.update
