@@ -36,6 +36,7 @@ def test_a_plain_array_library():
     assert dataclasses.asdict(Abilities()) == {
         "is_host": False,
         "has_compiler": False,
+        "compiles_loops": False,
         "has_fast_half": False,
         "has_small_types": False,
         "is_always_64_bit": True,

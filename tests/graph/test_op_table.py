@@ -50,7 +50,15 @@ DIFFERENT = {
 # Functions of the interface that no program calls: they work on functions, lists or the host.
 NOT_OPERATIONS = {
     *{"as_dtype", "check_leaving", "checkpoint", "compile_function", "connect_ranks"},
-    *{"custom_vjp", "device", "dtype_name", "for_many_calls", "foreach_add", "foreach_addcdiv"},
+    *{
+        "callback",
+        "custom_vjp",
+        "device",
+        "dtype_name",
+        "for_many_calls",
+        "foreach_add",
+        "foreach_addcdiv",
+    },
     *{"foreach_addcmul", "foreach_cast", "foreach_detach", "foreach_div", "foreach_lerp"},
     *{"foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt", "from_numpy"},
     *{"is_concrete", "is_tracing", "jacobian", "jvp", "laid_like", "laid_out_filters", "lasts"},

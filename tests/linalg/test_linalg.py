@@ -1,6 +1,5 @@
 """Composed linear algebra against SciPy and mpmath: values, stacks, complex, derivatives."""
 
-import mpmath as mp
 import numpy as np
 import pytest
 import scipy.linalg
@@ -8,6 +7,8 @@ import scipy.linalg
 import trellis
 from trellis import linalg
 from trellis.testing import check_gradients
+
+mp = pytest.importorskip("mpmath")
 
 RNG = np.random.default_rng(3)
 A = RNG.normal(size=(2, 4, 4)) + 4 * np.eye(4)

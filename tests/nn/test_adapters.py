@@ -219,7 +219,7 @@ def test_what_does_not_fit(tmp_path):
     for options, said in (
         ({"where": "haed"}, "'haed', which matches nothing. Did you mean 'head'"),
         ({"rank": 0}, "at least 1"),
-        ({"variant": "lara"}, '"lora" and "dora"'),
+        ({"variant": "lara"}, "'lora' or 'dora'"),
         ({"dropout": 1}, r"in \[0, 1\)"),
         ({"where": "attention/*", "dropout": 0.1}, "dense layers only"),
         ({"where": "words", "variant": "dora"}, "read by index"),
