@@ -24,6 +24,7 @@ NOT_DRAWN = {
     "functional.cache_mask": "takes a pytree of arrays: tests/functional/test_cache.py",
     "functional.cache_positions": "takes a pytree of arrays: tests/functional/test_cache.py",
     "functional.pad_sequences": "takes lists of arrays: tests/functional/test_sequences.py",
+    "lazy_apply": "takes a function: tests/array/test_lazy_apply.py",
     "broadcast_shapes": "no array goes in; its row compares the shape",
     "diag_indices": "no array goes in; its row compares both",
     "tril_indices": "no array goes in; its rows compare both",
