@@ -104,6 +104,23 @@ def test_what_has_no_solution_says_so(xp):
     assert found.message.startswith("no further progress") or found.message == "max_steps reached"
 
 
+@pytest.mark.parametrize("method", ["newton", "broyden"])
+def test_singular_derivatives_do_not_raise(xp, backend, method):
+    """Where they begin, x**2 + 1 has the derivative 0 and the two equations have the same: eager
+    frameworks raise when that matrix is inverted, and compiled ones answer nan."""
+    run = one_program(backend, lambda x: optimize.root(lambda x: x**2 + 1.0, x, method=method))
+    found = run(xp.from_numpy(np.array([0.0])))
+    assert not bool(found.converged)
+    np.testing.assert_array_equal(trellis.to_numpy(found.x), [0.0])
+
+    def fn(x):
+        return trellis.stack([x[0] ** 2 + x[1] - 3.0, x[0] + x[1] ** 2 - 3.0])
+
+    found = optimize.root(fn, xp.from_numpy(np.array([0.5, 0.5])), method=method)
+    # The positive root of x**2 + x - 3; its tolerance.
+    np.testing.assert_allclose(trellis.to_numpy(found.x), (13**0.5 - 1) / 2, atol=1e-10)
+
+
 def test_mistakes(xp):
     x = xp.from_numpy(np.zeros(3))
     with pytest.raises(trellis.errors.ShapeError, match="as many numbers as there are unknowns, 3"):

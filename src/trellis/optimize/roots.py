@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._array.control import while_loop
-from .._array.linalg import inv, solve
+from .._array.linalg import qr, solve
 from .._core.typing import Backend
 from .._gradients.transforms import jac, stop_gradient
 from ._arguments import arguments, choice, count, positive
@@ -171,9 +171,24 @@ def _damped(xp: Backend, field: Field, at: _At, step: Any) -> tuple[Any, Any, An
     return at.x + part * step, xp.where(n < 40, f, at.f), part
 
 
+def _inverse_times(xp: Backend, matrix: Any, b: Any) -> Any:
+    """inv(matrix) @ b. A singular matrix, which eager frameworks answer with an error and compiled
+    ones with nan, leads downhill by its transpose, as far as its norm allows."""
+    q, r = qr(matrix)
+    eye = xp.eye(int(matrix.shape[0]), dtype=matrix.dtype, device=xp.device(matrix))
+    sizes = xp.abs(xp.sum(r * eye, axis=0))
+    small = 1e-14 if xp.dtype_name(matrix.dtype) == "float64" else 1e-6
+    is_regular = xp.min(sizes) > small * xp.max(sizes)
+    turned = xp.matrix_transpose(matrix)
+    norm = xp.sum(matrix * matrix)
+    downhill = xp.matmul(turned, b) / xp.where(norm > 0, norm, xp.ones_like(norm))
+    exact = solve(xp.where(is_regular, r, eye), xp.matmul(xp.matrix_transpose(q), b))
+    return xp.where(is_regular, exact, downhill)
+
+
 def _newton(xp: Backend, field: Field, slopes: Field, x: Any, tol: float, limit: int) -> _At:
     def body(at: _At) -> _At:
-        x, f, part = _damped(xp, field, at, -solve(slopes(at.x), at.f))
+        x, f, part = _damped(xp, field, at, -_inverse_times(xp, slopes(at.x), at.f))
         norm, steps = largest(xp, f), at.steps + 1
         return _At(x, f, norm, steps, progress(xp, norm, norm, tol, steps, limit, part == 0))
 
@@ -182,6 +197,10 @@ def _newton(xp: Backend, field: Field, slopes: Field, x: Any, tol: float, limit:
 
 def _broyden(xp: Backend, field: Field, slopes: Field, x: Any, tol: float, limit: int) -> _At:
     """Broyden's first method, with the inverse matrix; a new one where a step leads nowhere."""
+    eye = xp.eye(int(x.shape[0]), dtype=x.dtype, device=xp.device(x))
+
+    def inverse_at(x: Any) -> Any:
+        return _inverse_times(xp, slopes(x), eye)
 
     def body(state: Any) -> Any:
         at, inverse, is_fresh = state
@@ -196,7 +215,7 @@ def _broyden(xp: Backend, field: Field, slopes: Field, x: Any, tol: float, limit
         last = updated
 
         def anew(state: Any) -> Any:
-            return inv(slopes(new)), xp.logical_not(state[1])
+            return inverse_at(new), xp.logical_not(state[1])
 
         # Computed only where it is needed: a loop of one round.
         inverse, _ = while_loop(lambda state: state[1], anew, (last, is_lost))
@@ -206,7 +225,7 @@ def _broyden(xp: Backend, field: Field, slopes: Field, x: Any, tol: float, limit
         return _At(new, f, norm, steps, code), inverse, is_lost
 
     start = _begun(xp, field, x, tol, limit)
-    state = (start, inv(slopes(x)), start.norm >= 0)
+    state = (start, inverse_at(x), start.norm >= 0)
     return while_loop(lambda state: state[0].code == RUNNING, body, state)[0]
 
 
