@@ -104,6 +104,19 @@ def test_mixed_backends_are_refused(other):
             call()
 
 
+def test_the_error_of_a_mixture_names_the_method_and_the_parts_of_the_object():
+    from trellis import distributions
+
+    arrays = one_of_each()
+    scale = trellis.exp(arrays["torch"])
+    drawn = distributions.Gamma(trellis.exp(arrays["torch"]), scale)
+    with pytest.raises(errors.MixedBackendsError) as caught:
+        drawn.rsample(trellis.random.key(0))
+    text = str(caught.value)
+    assert text.startswith("rsample() got") and "key is from numpy" in text
+    assert "rate is from torch" in text
+
+
 def test_python_numbers_fit_every_backend(backend, array):
     x = array([1.0, 2.0])
     assert_close(trellis.add(1, x), [2.0, 3.0], backend=backend, dtype="float32")

@@ -147,7 +147,8 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_inner(frame, frame.f_back):
         frame = frame.f_back
-    names = {id(value): name for name, value in frame.f_locals.items()}
+    known = {**getattr(frame.f_locals.get("self"), "__dict__", {}), **frame.f_locals}
+    names = {id(value): name for name, value in known.items()}
     kinds = [
         (names.get(id(x), f"argument {i}"), name_of(xp_of(x)))
         for i, x in enumerate(xs)
@@ -166,7 +167,8 @@ def _is_inner(frame: FrameType, caller: FrameType) -> bool:
     if modules[0] == __name__:
         return True
     own = __name__.partition(".")[0] + "."
-    return frame.f_code.co_name[0] in "_<" and all([x.startswith(own) for x in modules])
+    is_private = frame.f_code.co_name[0] in "_<" or modules[0].rpartition(".")[2].startswith("_")
+    return is_private and all([x.startswith(own) for x in modules])
 
 
 # Loading ------------------------------------------------------------------------------------------
