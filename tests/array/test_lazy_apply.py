@@ -142,3 +142,16 @@ def test_errors_of_the_function_pass(array):
 
     with pytest.raises(LookupError, match="from inside"):
         trellis.lazy_apply(broken, array(X), as_numpy=True)
+
+
+def squares(x):
+    return np.square(np.asarray(x))
+
+
+def test_functions_that_answer_in_numpy(backend, array):
+    """They take tensors of some frameworks, and their gradient would be lost in silence."""
+    found = trellis.lazy_apply(squares, array(X))
+    assert trellis.backend_of(found) == backend
+    assert_close(found, X**2, rtol=0, atol=0)  # exact in float32
+    with pytest.raises((errors.TrellisError, TypeError, RuntimeError)):
+        trellis.grad(lambda x: trellis.sum(trellis.lazy_apply(squares, x)))(array(X))

@@ -284,7 +284,8 @@ ARGUMENTS = {
     "GRU": (2, 3), "Dropout": (0.5,), "Dropout1D": (0.5,), "Dropout2D": (0.5,), "Dropout3D": (0.5,),
     "AlphaDropout": (0.5,), "DropPath": (0.5,), "MultiHeadAttention": (4,),
     "TransformerEncoderLayer": (4, 2, 8),
-    "TransformerDecoderLayer": (4, 2, 8),
+    "TransformerDecoderLayer": (4, 2, 8), "SpectralNorm": (trellis.nn.Linear(2, 3),),
+    "WeightNorm": (trellis.nn.Linear(2, 3),),
 }  # fmt: skip
 
 

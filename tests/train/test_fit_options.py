@@ -123,7 +123,7 @@ def test_class_and_sample_weights(backend):
         ({"sample_weight": np.ones(ROWS), "loss": lambda output, y: F.cross_entropy(output, y)},
          ArgumentError, "one value for each example"),
         ({"accumulate": 0}, ArgumentError, "at least 1"),
-        ({"steps_per_epoch": 0}, ArgumentError, "at least 1"),
+        ({"steps_per_epoch": 0}, ArgumentError, "from 1 to"),
         ({"validate_every": 1}, ArgumentError, "validation data"),
     ],
 )  # fmt: skip

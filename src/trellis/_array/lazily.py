@@ -14,6 +14,7 @@ from .._core.kinds import check_callable, shown
 from .._core.shapes import broadcast_shapes
 from .._core.typing import Array, DTypeLike, Scalar
 from .casting import result_type
+from .interchange import to_numpy
 
 
 def lazy_apply(
@@ -71,7 +72,8 @@ def lazy_apply(
         ys = xp.callback(_host_function, given, natives, shapes, names)
     else:
         found = func(*args, **kwargs)
-        ys = [_native(xp, y, name) for y, name in zip(found if is_many else [found], names)]
+        found = found if is_many else [found]
+        ys = [_native(xp, y, name, natives) for y, name in zip(found, names)]
         _check(xp, ys, shapes, names)
     if wrapper is not None:
         ys = [wrapper(y) for y in ys]
@@ -96,9 +98,16 @@ def _names(xp: Any, values: list[Any], dtype: Any, count: int) -> list[str]:
     return [xp.dtype_name(xp.as_dtype(each)) for each in dtypes]
 
 
-def _native(xp: Any, y: Any, name: str) -> Any:
+def _native(xp: Any, y: Any, name: str, given: list[Any]) -> Any:
     """An array that a function returned, or the number, as a native array."""
-    return tree.leaves(y)[0] if is_array(y) else xp.asarray(y, dtype=xp.as_dtype(name))
+    if not is_array(y):
+        return xp.asarray(y, dtype=xp.as_dtype(name))
+    array = tree.leaves(y)[0]
+    if not isinstance(array, np.ndarray) or np.ndarray in xp.ARRAY_TYPES:
+        return array
+    for x in given:  # NumPy's functions take tensors, and their derivative would be lost
+        to_numpy(x)
+    return xp.from_numpy(array)
 
 
 def _check(xp: Any, ys: list[Any], shapes: Any, names: list[str]) -> None:
