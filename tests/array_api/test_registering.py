@@ -37,3 +37,12 @@ def test_variables_and_traced_tensors_have_it_too():
         doubled = tf.function(lambda x: x.__array_namespace__().add(x, x))
         assert doubled(tf.constant(2)).numpy() == 4
     assert not hasattr(tf.Variable([1.0]), "__array_namespace__")
+
+
+@pytest.mark.needs("tensorflow")
+def test_an_unknown_name_changes_nothing():
+    import tensorflow as tf
+
+    with pytest.raises(trellis.errors.TrellisError, match="bogus"):
+        trellis.register_with_array_api("tensorflow", "bogus")
+    assert not hasattr(tf.Tensor, "__array_namespace__")

@@ -207,8 +207,8 @@ def register_with_array_api(*names: str) -> Registration:
     ()
     """
     patched: list[tuple[type, str]] = []
-    for name in names or imported_names():
-        types = load(name).ARRAY_TYPES
+    found = {name: load(name).ARRAY_TYPES for name in names or imported_names()}
+    for name, types in found.items():  # all names are known before a class is changed
         for cls in types:
             is_root = not any([other is not cls and issubclass(cls, other) for other in types])
             if is_root and not hasattr(cls, "__array_namespace__"):

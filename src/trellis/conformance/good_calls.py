@@ -227,7 +227,9 @@ def of_interchange() -> dict[str, Call]:
         "from_dlpack": Call(trellis.from_dlpack, (x,)),
         "to_backend": Call(trellis.to_backend, (x, "numpy")),
         "to_numpy": Call(trellis.to_numpy, (x,)),
-        "register_with_array_api": Call(trellis.register_with_array_api, ("numpy",), then=str),
+        "register_with_array_api": Call(
+            trellis.register_with_array_api, ("numpy",), then=lambda found: found.undo()
+        ),
         "backend_of": Call(trellis.backend_of, (x,)),
         "namespace": Call(trellis.namespace, (x,), then=str),
         "set_backend": Call(trellis.set_backend, ("numpy",)),
