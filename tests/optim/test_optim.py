@@ -363,6 +363,22 @@ def test_masked(array):
     np.testing.assert_allclose(trellis.to_numpy(v["b"]), [0.4], rtol=1e-6)
 
 
+def test_masks_of_all_and_of_one_array(array):
+    x = array([1.0, 2.0])
+    np.testing.assert_allclose(updated(optim.masked(optim.scale(3.0), None), {"a": x})["a"], [3, 6])
+    for mask, expected in ((True, [3, 6]), (False, [1, 2]), (None, [3, 6])):
+        np.testing.assert_allclose(updated(optim.masked(optim.scale(3.0), mask), x), expected)
+
+
+def test_the_type_of_a_learning_rate_is_not_that_of_prodigy(array):
+    w, g = array([1.0, 2.0]), array([0.5, -1.0])
+    rate = array(np.array(0.5, "float16"))
+    found = optim.Prodigy(rate, first=1e-2).step(w, g)
+    assert "float32" in str(found.dtype)
+    expected = trellis.to_numpy(optim.Prodigy(0.5, first=1e-2).step(w, g))
+    np.testing.assert_allclose(trellis.to_numpy(found), expected, rtol=1e-7)  # one rounding
+
+
 def test_chain_of_ones_own_and_twice_the_same(array):
     own = optim.Transformation(
         lambda p: Container(), lambda g, s, p=None: (tree.map(lambda x: x * 2, g), s)
