@@ -293,7 +293,9 @@ def test_validation_every_n_steps():
         history.plot(metric="auc")
 
 
-def test_learning_rate_and_metrics_are_in_the_bar(capsys):
+def test_learning_rate_and_metrics_are_in_the_bar(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # older versions of tqdm cut the line at 80
+    monkeypatch.setenv("LINES", "50")
     fit(
         model_on("numpy"), "cross_entropy", examples(), optimizer="adam", metrics="accuracy",
         seed=0, compile=False,
