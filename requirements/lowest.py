@@ -25,7 +25,7 @@ def constraints(backend: str, chosen: dict[str, str] | None = None) -> list[str]
         floors.setdefault("jaxlib", floors["jax"])
     pins = (ROOT / "requirements" / "pins.txt").read_text().splitlines()
     # An old framework may ask for other versions of these.
-    free = {"keras", "h5py", "protobuf"} if backend != "numpy" else set()
+    free = {"keras", "h5py", "protobuf", "tensorboard"} if backend != "numpy" else set()
     kept = [pin for pin in pins if pin.partition("==")[0] not in {*floors, *free}]
     return kept + [f"{name}=={version}" for name, version in floors.items()]
 
