@@ -49,6 +49,20 @@ def test_a_loss_that_forgets_the_variables(backend, array):
             differentiate(model.v)
 
 
+def test_the_error_names_the_function_and_counts_what_it_does_not_show(array):
+    v = trellis.Container({f"w{i}": array([1.0]) for i in range(9)})
+
+    def forgetful(v):
+        return trellis.sum(array([2.0]))
+
+    for differentiate in (
+        trellis.grad(forgetful),
+        lambda v: trellis.execute_with_gradients(forgetful, v),
+    ):
+        with pytest.raises(errors.ArgumentError, match=r"forgetful\(\)[\s\S]* and \d more"):
+            differentiate(v)
+
+
 def test_unused_on_purpose(backend, xp, array):
     x = array([1.0, 2.0], "float32")
     zeros = np.zeros(2, "float32")

@@ -345,6 +345,8 @@ def test_value_and_grad(backend, xp, array, x64):
     assert_close(reverse[1], (np.cos(X) * (X + 1) / 6).astype("float32"), backend=backend)
     last = trellis.value_and_grad(loss, argnums=-1)(x, y)[1]
     assert_close(last, (np.sin(X) / 6).astype("float32"), backend=backend)
+    first = trellis.value_and_grad(loss, argnums=-2)(x, y)[1]
+    assert_close(first, (np.cos(X) * (X + 1) / 6).astype("float32"), backend=backend)
     by_keyword = trellis.value_and_grad(lambda x, *, scale: scale * xp.sum(x))(x, scale=3.0)[1]
     assert_close(by_keyword, np.full(X.shape, 3.0, "float32"), backend=backend)
     aux_fn = trellis.value_and_grad(
@@ -555,6 +557,10 @@ def test_vmap(backend, xp, array, x64):
         assert_close(per_row, 3 * X**2, backend=backend)
         check_gradients(trellis.vmap(lambda a: xp.sin(a) * xp.sum(a)), [x])
         assert_compiled(backend, trellis.vmap(lambda a: a * xp.sum(a)), x)
+        from_the_end = trellis.vmap(lambda a: a * 2, in_axes=-2)(x)
+        assert_close(from_the_end, 2 * X, backend=backend)
+        with pytest.raises(errors.ShapeError, match="axis -3"):
+            trellis.vmap(lambda a: a, in_axes=-3)(x)
         with pytest.raises(errors.ShapeError, match="sizes"):
             trellis.vmap(lambda a, b: xp.sum(a) + xp.sum(b))(x, y)
         with pytest.raises(errors.ShapeError, match="None"):
