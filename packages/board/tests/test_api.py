@@ -138,6 +138,57 @@ def test_requests_have_a_rate_limit(store):
     assert int(client.get("/api/v1/projects").headers["retry-after"]) > 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:0:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("testclient", "another", False),
+    ],
+)
+def test_a_network_of_ipv6_is_one_client(store, one, other, shared):
+    app = make_app(store, requests_per_minute=3)
+    few = [TestClient(app, client=(address, 1)) for address in (one, other)]
+    for _ in range(3):
+        assert few[0].get("/health").status_code == 200
+    assert few[0].get("/health").status_code == 429
+    assert few[1].get("/health").status_code == (429 if shared else 200)
+
+
+def test_what_is_kept_for_pages_has_a_limit(store):
+    store.for_project("mine").record(make_part("1", tanh__numpy="success"))
+    cache = server_module._Cache(most_bytes=100)
+    made = []
+    with store.reading() as connection:
+        project = find_project(connection, "mine")
+
+        def ask(kind, size):
+            def make():
+                made.append(kind)
+                return {kind: b"x" * size}
+
+            return len(cache.get(connection, project, kind, make)[kind])
+
+        for kind, size in (("a", 40), ("b", 40), ("a", 40), ("c", 40), ("a", 40)):
+            assert ask(kind, size) == size
+        assert made == ["a", "b", "c"]
+        ask("b", 40)
+        assert made == ["a", "b", "c", "b"], "it was asked for longest ago"
+        assert ask("huge", 1000) == 1000
+        assert ask("huge", 1000) == 1000, "what is too large is made each time"
+    store.for_project("mine").record(make_part("2", started=2000, tanh__numpy="success"))
+    with store.reading() as connection:
+        ask("a", 40)
+        ask("a", 40)
+    store.for_project("mine").record(make_part("3", started=3000, tanh__numpy="success"))
+    with store.reading() as connection:
+        ask("a", 40)
+    assert len(cache._kept) == 1, "of one page the newest revision alone"
+    assert cache._bytes == 40
+
+
 def test_reading_openly(store, client):
     store.for_project("mine").record(make_part("1", tanh__numpy="success", tanh__torch="success"))
     store.for_project("mine").record(

@@ -73,6 +73,14 @@ CASES = {
     "since:60d": "cos tan abs plain",
     "module:ops": "sin cos tan exp log abs plain",
     "module:o*r": "other",
+    "test:test_*o*s": "cos",
+    "test:*_sin*n": "",
+    "test:TEST_S*N*": "sin",
+    # With regular expressions, each of these took years of one server or one page.
+    f"test:{'*' * 60}!": "",
+    f"module:{'o*' * 100}!": "",
+    "sin or " * 99 + "sin": "sin",
+    "not " * 120 + "sin": "sin",
     "test:tan": "tan",
     "group:waves": "sin cos",
     "not group:waves and any:red": "tan abs plain",
@@ -94,6 +102,7 @@ MISTAKES = {
     "count(odd)=1": "no outcome 'odd'",
     "(" * 60 + "x" + ")" * 60: "more than 50 parentheses",
     "x" * 1001: "1001 characters",
+    "x " * 201: "201 words",
 }
 
 
