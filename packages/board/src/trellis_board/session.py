@@ -110,7 +110,9 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         # A worker that crashed has left nothing.
-        self._watcher.seen.merge(getattr(node, "workeroutput", {}).get("board_seen", {}))
+        left = getattr(node, "workeroutput", {})
+        self._watcher.seen.merge(left.get("board_seen", {}))
+        self._watcher.hint = self._watcher.hint or left.get("board_hint")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
@@ -165,6 +167,8 @@ class Session:
             page = getattr(self._destination, "page", None)  # that of a server
             self._said += [f"board: {page}"] if page else []
             self._said += self._watcher.seen.told()
+            if self._watcher.hint is not None:
+                self._said.append(f"board: all tests are in one column; {self._watcher.hint}")
 
     def _finished_part(self, session: pytest.Session) -> Part:
         died = session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
