@@ -14,6 +14,7 @@ import uvicorn
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+import trellis_board.api as api_module
 import trellis_board.server as server_module
 from trellis_board.client import Client
 from trellis_board.commands import main
@@ -155,6 +156,36 @@ def test_a_network_of_ipv6_is_one_client(store, one, other, shared):
         assert few[0].get("/health").status_code == 200
     assert few[0].get("/health").status_code == 429
     assert few[1].get("/health").status_code == (429 if shared else 200)
+
+
+def test_few_large_answers_are_made_at_a_time(store, client, monkeypatch):
+    store.for_project("mine").record(make_part("1", tanh__numpy="success"))
+    monkeypatch.setattr(api_module, "_PATIENCE", 0.01)
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(*arguments):
+        begun.release()
+        assert go_on.wait(30)
+        return latest(*arguments)
+
+    latest = api_module.latest
+    monkeypatch.setattr(api_module, "latest", slow)
+    url, codes = "/api/v1/projects/mine/cells", []
+    asking = [
+        threading.Thread(target=lambda: codes.append(client.get(url).status_code)) for _ in range(2)
+    ]
+    for thread in asking:
+        thread.start()
+    for _ in asking:
+        assert begun.acquire(timeout=30)
+    refused = client.get(url)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "30")
+    assert client.get("/api/v1/projects/mine/rows").status_code == 200
+    go_on.set()
+    for thread in asking:
+        thread.join()
+    assert codes == [200, 200]
+    assert client.get(url).status_code == 200
 
 
 def test_what_is_kept_for_pages_has_a_limit(store):
