@@ -28,6 +28,7 @@ from .api_models import (
 )
 from .branches import board_of
 from .diff import compare
+from .kept import Kept
 from .page_data import HISTORY_DEPTH
 from .queries import (
     CellResult,
@@ -45,7 +46,7 @@ from .queries import (
 from .questions import QuestionError, Row
 from .recording import PROJECT_PATTERN
 from .refs import resolve, resolve_base
-from .rows import KeptRows, joint_score, matching_rows
+from .rows import joint_score, matching_rows
 from .settings import read_settings
 from .store import Store
 from .texts import safe_link
@@ -112,7 +113,7 @@ class Access:
 
 
 def api_router(
-    store: Store, access: Access, kept: KeptRows, changed: Callable[[str], None]
+    store: Store, access: Access, kept: Kept[list[Row]], changed: Callable[[str], None]
 ) -> APIRouter:
     """The routes below ``/api/v1``. Where reading is open, nothing asks a reader for a token.
 
@@ -259,7 +260,7 @@ def api_router(
         """The joint score: tests that are green on all backends."""
 
         def answer(connection: Connection, id: int) -> ScoreOut:
-            green, of = joint_score(kept.get(connection, id, branch))
+            green, of = joint_score(kept(connection, id, branch))
             return ScoreOut(green=green, of=of, target=read_settings(connection, id).target)
 
         return read(project, bearer, answer)

@@ -28,15 +28,16 @@ from starlette.types import Scope
 from . import __version__, schema
 from .api import Access, ProjectName, api_router
 from .badges import all_badges
-from .feed import atom_feed
+from .feed import atom_feed, recent_regressions
 from .front_page import front_page, project_lines
+from .kept import Kept
 from .limits import AnswerHead, BodyLimit, RateLimit, Refused, SafeHeaders
 from .migrations import version_of
 from .page_data import document
 from .queries import UnknownNameError, find_project, project_names
-from .questions import QuestionError
+from .questions import QuestionError, Row
 from .ready import Ready
-from .rows import KeptRows
+from .rows import board_rows
 from .static_page import page_files
 from .store import Store, StoreError
 
@@ -74,7 +75,7 @@ def make_app(
         redoc_url=None,
     )
     access = Access(store, read_openly)
-    cache, kept = _Cache(), KeptRows()
+    cache, kept = _Cache(), Kept(board_rows)
 
     def make(project: str) -> None:
         with store.reading() as connection:
@@ -84,14 +85,14 @@ def make_app(
                 return _document(connection, id, project, "overview")
 
             cache.get(connection, id, "data/overview", overview)
-            for row in kept.get(connection, id):
+            for row in kept(connection, id):
                 _ = row.words  # the first question would wait for all of them
 
     ready = Ready(make)
     app.include_router(
         api_router(store, access, kept, ready.soon if prepare else lambda project: None)
     )
-    _add_pages(app, store, access, cache)
+    _add_pages(app, store, access, cache, kept)
     if prepare:
         with store.reading() as connection:
             for project in project_names(connection):
@@ -183,8 +184,10 @@ def _document(connection: Connection, id: int, project: str, name: str) -> dict[
     return {name: content, f"{name}.gz": gzip.compress(content, 5, mtime=0)}
 
 
-def _add_pages(app: FastAPI, store: Store, access: Access, cache: _Cache) -> None:
-    files = page_files()
+def _add_pages(
+    app: FastAPI, store: Store, access: Access, cache: _Cache, kept: Kept[list[Row]]
+) -> None:
+    files, broken = page_files(), Kept(recent_regressions)
 
     @app.get("/", include_in_schema=False)
     def index() -> Response:
@@ -239,7 +242,7 @@ def _add_pages(app: FastAPI, store: Store, access: Access, cache: _Cache) -> Non
         project: ProjectName, request: Request, q: Annotated[str, Query(max_length=1000)] = ""
     ) -> Response:
         def make(connection: Connection, id: int) -> dict[str, bytes]:
-            return {"feed.xml": atom_feed(connection, id, project, q).encode()}
+            return {"feed.xml": atom_feed(connection, id, project, q, broken, kept).encode()}
 
         # Strangers can think of any number of questions: their answers are not cached.
         kind = None if q else "feed"
