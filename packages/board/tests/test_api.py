@@ -324,6 +324,39 @@ def test_the_plugins_client_over_a_real_socket(store):
         Client(address, "mine", "board_x").record(make_part())
 
 
+@pytest.mark.parametrize(("status", "kept"), [(503, True), (429, True), (401, False), (0, True)])
+def test_what_a_server_cannot_take_is_kept_for_the_next_run(
+    run_pytest, sample, store, answering, status, kept
+):
+    port = free_port()
+    address = answering(status)[0] if status else f"http://127.0.0.1:{port}"
+    words = ("-p", "cacheprovider", "--board-project=mine", "test_cells.py", "-k", "by_assert")
+    token = {"BOARD_TOKEN": token_for(store), "BOARD_RUN_ID": "7"}
+    done = run_pytest(f"--board={address}", *words, **token)
+    assert done.returncode == 1
+    assert "NOTHING WAS RECORDED" in done.stdout
+    journals = [*sample.glob(".pytest_cache/**/*.jsonl")]
+    assert bool(journals) == kept, done.stdout
+    assert ("board: kept for the next run in" in done.stdout) == kept
+    if status:
+        return
+    told = str(journals[0])
+    config = uvicorn.Config(make_app(store), host="127.0.0.1", port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.02)
+        done = run_pytest(f"--board={address}", *words, **{**token, "BOARD_RUN_ID": "8"})
+    finally:
+        server.should_exit = True
+        thread.join()
+    assert "board: run 7 was kept: recorded" in done.stdout, told
+    assert count(store).runs == 2
+    assert not [*sample.glob(".pytest_cache/**/*.jsonl")]
+
+
 @pytest.fixture
 def served(store):
     """A server on a real socket, with little patience; its port."""
