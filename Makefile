@@ -221,7 +221,7 @@ version: $(VENV)/.all
 # pins in empty environments, NumPy alone and each extra, on each Python that is here
 # (`make release PYTHONS=python3.13 FRAMEWORKS=numpy`), with a first program run; the list of all
 # that they need (dist/sbom.cdx.json); the documentation. Then the commit is tagged, if it is a
-# release: otherwise this was a rehearsal.
+# release: otherwise this was a rehearsal. REPOSITORY_URL=https://... is what the package index shows.
 release: $(VENV)/.all
 	rm -rf dist .venv-build .venv-release .venv-sbom
 	$(PYTHON) -m venv .venv-build

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import pwd
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -87,6 +89,40 @@ def any_store(address: str) -> Iterator[Store]:
 def store(tmp_path: Path) -> Store:
     """An empty SQLite store."""
     return Store.open(tmp_path / "board.sqlite")
+
+
+@pytest.fixture
+def answering():
+    """Starts a server that gives one answer to everything; requests are kept with their headers."""
+    servers = []
+
+    def start(status, content=b"", **headers):
+        seen = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                seen.append(dict(self.headers))
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(content))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST
+
+            def log_message(self, *rest):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}", seen
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
 
 
 Pytest = Callable[..., "subprocess.CompletedProcess[str]"]

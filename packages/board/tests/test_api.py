@@ -14,6 +14,7 @@ import uvicorn
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+import trellis_board.api as api_module
 import trellis_board.server as server_module
 from trellis_board.client import Client
 from trellis_board.commands import main
@@ -138,6 +139,87 @@ def test_requests_have_a_rate_limit(store):
     assert int(client.get("/api/v1/projects").headers["retry-after"]) > 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:0:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("testclient", "another", False),
+    ],
+)
+def test_a_network_of_ipv6_is_one_client(store, one, other, shared):
+    app = make_app(store, requests_per_minute=3)
+    few = [TestClient(app, client=(address, 1)) for address in (one, other)]
+    for _ in range(3):
+        assert few[0].get("/health").status_code == 200
+    assert few[0].get("/health").status_code == 429
+    assert few[1].get("/health").status_code == (429 if shared else 200)
+
+
+def test_few_large_answers_are_made_at_a_time(store, client, monkeypatch):
+    store.for_project("mine").record(make_part("1", tanh__numpy="success"))
+    monkeypatch.setattr(api_module, "_PATIENCE", 0.01)
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(*arguments):
+        begun.release()
+        assert go_on.wait(30)
+        return latest(*arguments)
+
+    latest = api_module.latest
+    monkeypatch.setattr(api_module, "latest", slow)
+    url, codes = "/api/v1/projects/mine/cells", []
+    asking = [
+        threading.Thread(target=lambda: codes.append(client.get(url).status_code)) for _ in range(2)
+    ]
+    for thread in asking:
+        thread.start()
+    for _ in asking:
+        assert begun.acquire(timeout=30)
+    refused = client.get(url)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "30")
+    assert client.get("/api/v1/projects/mine/rows").status_code == 200
+    go_on.set()
+    for thread in asking:
+        thread.join()
+    assert codes == [200, 200]
+    assert client.get(url).status_code == 200
+
+
+def test_what_is_kept_for_pages_has_a_limit(store):
+    store.for_project("mine").record(make_part("1", tanh__numpy="success"))
+    cache = server_module._Cache(most_bytes=100)
+    made = []
+    with store.reading() as connection:
+        project = find_project(connection, "mine")
+
+        def ask(kind, size):
+            def make():
+                made.append(kind)
+                return {kind: b"x" * size}
+
+            return len(cache.get(connection, project, kind, make)[kind])
+
+        for kind, size in (("a", 40), ("b", 40), ("a", 40), ("c", 40), ("a", 40)):
+            assert ask(kind, size) == size
+        assert made == ["a", "b", "c"]
+        ask("b", 40)
+        assert made == ["a", "b", "c", "b"], "it was asked for longest ago"
+        assert ask("huge", 1000) == 1000
+        assert ask("huge", 1000) == 1000, "what is too large is made each time"
+    store.for_project("mine").record(make_part("2", started=2000, tanh__numpy="success"))
+    with store.reading() as connection:
+        ask("a", 40)
+        ask("a", 40)
+    store.for_project("mine").record(make_part("3", started=3000, tanh__numpy="success"))
+    with store.reading() as connection:
+        ask("a", 40)
+    assert len(cache._kept) == 1, "of one page the newest revision alone"
+    assert cache._bytes == 40
+
+
 def test_reading_openly(store, client):
     store.for_project("mine").record(make_part("1", tanh__numpy="success", tanh__torch="success"))
     store.for_project("mine").record(
@@ -240,6 +322,39 @@ def test_the_plugins_client_over_a_real_socket(store):
     assert latest_cells(store)["test_tanh", "numpy"].outcome == "hollow"
     with pytest.raises(RuntimeError, match="cannot reach"):
         Client(address, "mine", "board_x").record(make_part())
+
+
+@pytest.mark.parametrize(("status", "kept"), [(503, True), (429, True), (401, False), (0, True)])
+def test_what_a_server_cannot_take_is_kept_for_the_next_run(
+    run_pytest, sample, store, answering, status, kept
+):
+    port = free_port()
+    address = answering(status)[0] if status else f"http://127.0.0.1:{port}"
+    words = ("-p", "cacheprovider", "--board-project=mine", "test_cells.py", "-k", "by_assert")
+    token = {"BOARD_TOKEN": token_for(store), "BOARD_RUN_ID": "7"}
+    done = run_pytest(f"--board={address}", *words, **token)
+    assert done.returncode == 1
+    assert "NOTHING WAS RECORDED" in done.stdout
+    journals = [*sample.glob(".pytest_cache/**/*.jsonl")]
+    assert bool(journals) == kept, done.stdout
+    assert ("board: kept for the next run in" in done.stdout) == kept
+    if status:
+        return
+    told = str(journals[0])
+    config = uvicorn.Config(make_app(store), host="127.0.0.1", port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.02)
+        done = run_pytest(f"--board={address}", *words, **{**token, "BOARD_RUN_ID": "8"})
+    finally:
+        server.should_exit = True
+        thread.join()
+    assert "board: run 7 was kept: recorded" in done.stdout, told
+    assert count(store).runs == 2
+    assert not [*sample.glob(".pytest_cache/**/*.jsonl")]
 
 
 @pytest.fixture

@@ -29,11 +29,16 @@ CELLS = {
     "test_value[svd: wide]": ("success", "success", "success"),
     "test_value[qr]": ("success", "success", "success"),
     "test_value[eig]": ("failure", "skipped", "skipped"),
+    "test_value[det]": ("success", "hollow", "success"),
+    "test_value[inv: tall]": ("success", "hollow", "died"),
+    "test_value[inv: wide]": ("success", "success", "hollow"),
 }
 TABLE = [
     ["svd", "✓", "1 of 2", "✓", "torch green since 2.13"],
     ["qr", "✓", "✓", "✓", ""],
     ["eig", "✕", "skipped", "skipped", "torch skipped in 2.6 to 2.13"],
+    ["det", "✓", "not checked", "✓", "torch green since 2.13"],
+    ["inv", "✓", "1 of 2", "not checked", ""],
 ]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from trellis_board.commands import main
@@ -117,6 +121,15 @@ def test_two_boards_side_by_side(path, tmp_path, capsys):
 def test_mistakes_are_explained(path, capsys, arguments, problem):
     assert board(*arguments, "--store", path) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_mistake(path):
+    command = [sys.executable, "-m", "trellis_board", "query", "--store", str(path)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_missing_store_is_explained(tmp_path, capsys):

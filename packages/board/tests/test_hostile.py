@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import http.server
 import json
 import os
 import re
@@ -243,40 +242,6 @@ def test_the_command_serves_with_these_bounds(tmp_path, monkeypatch):
 
 
 # Servers that are not what they seem.
-
-
-@pytest.fixture
-def answering():
-    """Starts a server that gives one answer to everything; requests are kept with their headers."""
-    servers = []
-
-    def start(status, content=b"", **headers):
-        seen = []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                seen.append(dict(self.headers))
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_GET = do_POST
-
-            def log_message(self, *rest):
-                pass
-
-        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}", seen
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

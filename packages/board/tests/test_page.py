@@ -55,6 +55,13 @@ def test_the_matrix_is_there(opened):
     ]
 
 
+def test_the_joint_score_is_a_bar_too(opened):
+    shown = "return ((bar) => [...bar.children].map((i) => [i.className, i.style.width]))"
+    card = "(document.querySelector('.card.joint .bar'))"
+    assert opened.js(shown + card) == [["success", "0%"]], "no line, because there is no target"
+    assert opened.js(f"{shown}(Board.targetBar({{ green: 1, of: 4 }}))") == [["success", "25%"]]
+
+
 def test_search_and_reset(opened):
     opened.find("#search").send_keys("LAY conv")
     assert opened.rows() == ["test_conv"]

@@ -164,6 +164,30 @@ def test_another_argument_may_name_the_backend(run_pytest, sample):
     }
 
 
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_a_suite_of_one_column_is_told_of_another_argument(run_pytest, sample, workers):
+    (sample / "test_engines.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture(params=['sqlite', ('duckdb', {})], ids=['sqlite', 'duckdb'])\n"
+        "def engine(request):\n    return request.param\n"
+        "@pytest.mark.parametrize('size', [1, 2])\n"
+        "@pytest.mark.parametrize('name', ['x', 'y'])\n"
+        "class TestAll:\n"
+        + "".join(
+            f"    def test_{n}(self, {'engine, ' * (n < 5)}name, size):\n        assert size\n"
+            for n in range(5)
+        )
+        + "def test_four(engine):\n    assert engine\n"
+    )
+    done = run_pytest("--board=b.sqlite", "test_engines.py", *workers)
+    hint = "42 tests have 'engine' (sqlite, duckdb): --board-backend-arg=engine"
+    assert f"board: all tests are in one column; {hint}" in done.stdout
+    done = run_pytest("--board=b.sqlite", "test_engines.py", *workers, "--board-backend-arg=engine")
+    assert "--board-backend-arg" not in done.stdout
+    done = run_pytest("--board=b.sqlite", "test_engines.py", *workers, "--board-backend=torch")
+    assert "--board-backend-arg" not in done.stdout
+
+
 def test_a_doctest_compares_its_outputs(run_pytest, sample):
     (sample / "documented.py").write_text(
         'def one():\n    """\n    >>> one()\n    1\n    """\n    return 1\n\n\n'

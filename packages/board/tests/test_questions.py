@@ -7,6 +7,7 @@ import time
 import pytest
 from fastapi.testclient import TestClient
 
+import trellis_board.server as server_module
 from trellis_board.commands import main
 from trellis_board.feed import atom_feed
 from trellis_board.queries import find_project
@@ -73,6 +74,14 @@ CASES = {
     "since:60d": "cos tan abs plain",
     "module:ops": "sin cos tan exp log abs plain",
     "module:o*r": "other",
+    "test:test_*o*s": "cos",
+    "test:*_sin*n": "",
+    "test:TEST_S*N*": "sin",
+    # With regular expressions, each of these took years of one server or one page.
+    f"test:{'*' * 60}!": "",
+    f"module:{'o*' * 100}!": "",
+    "sin or " * 99 + "sin": "sin",
+    "not " * 120 + "sin": "sin",
     "test:tan": "tan",
     "group:waves": "sin cos",
     "not group:waves and any:red": "tan abs plain",
@@ -94,6 +103,7 @@ MISTAKES = {
     "count(odd)=1": "no outcome 'odd'",
     "(" * 60 + "x" + ")" * 60: "more than 50 parentheses",
     "x" * 1001: "1001 characters",
+    "x " * 201: "201 words",
 }
 
 
@@ -227,6 +237,33 @@ def test_the_api_and_the_feed(board, connection):
     assert "test_tan" not in some
     assert "test_tan" in whole
     assert "?q=test%3Acos" in some
+
+
+def test_a_server_reads_a_board_once_for_all_questions(store, monkeypatch):
+    read = []
+
+    def reading(name):
+        function = getattr(server_module, name)
+
+        def counted(*arguments):
+            read.append(name)
+            return function(*arguments)
+
+        monkeypatch.setattr(server_module, name, counted)
+
+    reading("board_rows")
+    reading("recent_regressions")
+    client = TestClient(make_app(store))
+    project = store.for_project("p")
+    for run, outcome in enumerate(("success", "failure")):
+        project.record(make_part(str(run), started=1000 + run, tanh__torch=outcome))
+        for question in ("torch:red", "tanh", "module:o*"):
+            rows = client.get("/api/v1/projects/p/rows", params={"q": question}).json()
+            feed = client.get("/p/p/feed.xml", params={"q": question}).text
+            assert len(rows) == (question != "torch:red" or outcome == "failure")
+            assert ("test_tanh" in feed) == (outcome == "failure")
+        assert sorted(read) == ["board_rows", "recent_regressions"]
+        read.clear()
 
 
 def test_the_page_gives_the_same_answers(board, connection, page, tmp_path):

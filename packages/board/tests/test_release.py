@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,8 @@ def test_every_requirement_has_a_hash_and_the_version_of_the_pins(name):
     assert "torch" not in text
 
 
-def test_two_builds_of_the_board_are_equal(tmp_path):
+def test_two_builds_of_the_board_are_equal(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPOSITORY_URL", "https://code.example/trellis/")
     for tool in ("build", "hatchling"):
         if importlib.util.find_spec(tool) is None:
             missing(tool)
@@ -48,6 +50,11 @@ def test_two_builds_of_the_board_are_equal(tmp_path):
     assert names == [".gz", ".whl"]
     assert release.differing(*built) == []
     wheel = next(built[0].glob("*.whl"))
+    with zipfile.ZipFile(wheel) as files:
+        (name,) = [name for name in files.namelist() if name.endswith("METADATA")]
+        told = files.read(name).decode()
+    assert "Project-URL: Source, https://code.example/trellis\n" in told
+    assert "Project-URL: Issues, https://code.example/trellis/issues\n" in told
     text = release.board_requirements(wheel)
     own = re.match(r"trellis-board==[\d.]+ \\\n    --hash=sha256:[0-9a-f]{64}\n", text)
     assert own

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
@@ -27,6 +28,7 @@ from .api_models import (
 )
 from .branches import board_of
 from .diff import compare
+from .kept import Kept
 from .page_data import HISTORY_DEPTH
 from .queries import (
     CellResult,
@@ -41,10 +43,10 @@ from .queries import (
     project_names,
     runs,
 )
-from .questions import QuestionError
+from .questions import QuestionError, Row
 from .recording import PROJECT_PATTERN
 from .refs import resolve, resolve_base
-from .rows import KeptRows, joint_score, matching_rows
+from .rows import joint_score, matching_rows
 from .settings import read_settings
 from .store import Store
 from .texts import safe_link
@@ -57,6 +59,9 @@ ProjectName = Annotated[str, Path(pattern=f"^{PROJECT_PATTERN}$")]
 Filter = Annotated[str | None, Query(max_length=1000)]
 Ref = Annotated[str, Query(min_length=1, max_length=200)]
 Credentials = HTTPAuthorizationCredentials | None
+
+_MOST_LARGE_ANSWERS = 2
+_PATIENCE = 10.0  # seconds until a large answer is refused, because others are being made
 
 _TOKEN = HTTPBearer(auto_error=False, bearerFormat="token", description="board_...")
 _BUSY: dict[int | str, dict[str, Any]] = {
@@ -108,13 +113,14 @@ class Access:
 
 
 def api_router(
-    store: Store, access: Access, kept: KeptRows, changed: Callable[[str], None]
+    store: Store, access: Access, kept: Kept[list[Row]], changed: Callable[[str], None]
 ) -> APIRouter:
     """The routes below ``/api/v1``. Where reading is open, nothing asks a reader for a token.
 
     `changed` is called with the name of a project that has got a new part.
     """
     router = APIRouter(prefix="/api/v1", responses=_BUSY)
+    few = threading.BoundedSemaphore(_MOST_LARGE_ANSWERS)
     write_token = Depends(_TOKEN)
     read_token = Depends(_nobody if access.read_openly else _TOKEN)
     to_read = _UNKNOWN if access.read_openly else _UNKNOWN | _NOT_ALLOWED
@@ -212,14 +218,21 @@ def api_router(
         wanted = {"module": module, "test": test, "backend": backend, "outcome": outcome}
         asked = {key: value for key, value in wanted.items() if value is not None}
 
-        def answer(connection: Connection, id: int) -> list[dict[str, Any]]:
-            return [
-                cell
-                for cell in _cells_out(connection, id, latest(connection, id, branch))
-                if all(cell[key] == value for key, value in asked.items())
-            ]
+        def answer(connection: Connection, id: int) -> str:
+            found = latest(connection, id, branch)
+            return _as_json(_cells_out(connection, id, found, asked))
 
-        return _plain(read(project, bearer, answer))
+        # A large board is a gigabyte while it is answered with.
+        if not few.acquire(timeout=_PATIENCE):
+            raise HTTPException(
+                429,
+                "others are asking for all cells; try again later",
+                {"Retry-After": "30"},
+            )
+        try:
+            return _plain(read(project, bearer, answer))
+        finally:
+            few.release()
 
     @router.get(
         "/projects/{project}/rows", responses=to_read | _NO_QUESTION, response_model=list[RowOut]
@@ -232,17 +245,8 @@ def api_router(
     ) -> Response:
         """The rows that a question asks for, such as ``torch:failure and jax:success``."""
 
-        def answer(connection: Connection, id: int) -> list[dict[str, Any]]:
-            return [
-                {
-                    "module": row.module,
-                    "test": row.test,
-                    "group": row.group,
-                    "cells": {column: cell.outcome for column, cell in row.cells.items()},
-                    "never": sorted(row.never),
-                }
-                for row in matching_rows(connection, id, q, branch, kept)
-            ]
+        def answer(connection: Connection, id: int) -> str:
+            return rows_as_json(matching_rows(connection, id, q, branch, kept))
 
         try:
             return _plain(read(project, bearer, answer))
@@ -256,7 +260,7 @@ def api_router(
         """The joint score: tests that are green on all backends."""
 
         def answer(connection: Connection, id: int) -> ScoreOut:
-            green, of = joint_score(kept.get(connection, id, branch))
+            green, of = joint_score(kept(connection, id, branch))
             return ScoreOut(green=green, of=of, target=read_settings(connection, id).target)
 
         return read(project, bearer, answer)
@@ -272,7 +276,7 @@ def api_router(
     ) -> Response:
         """The results of one cell, newest first."""
 
-        def answer(connection: Connection, id: int) -> list[dict[str, Any]]:
+        def answer(connection: Connection, id: int) -> str:
             ids = [
                 test_id
                 for found in modules(connection, id)
@@ -281,7 +285,7 @@ def api_router(
                 if name == test
             ]
             results = history(connection, id, ids, HISTORY_DEPTH, branch)
-            return [c for c in _cells_out(connection, id, results) if c["backend"] == backend]
+            return _as_json(_cells_out(connection, id, results, {"backend": backend}))
 
         return _plain(read(project, bearer, answer))
 
@@ -326,9 +330,31 @@ def _nobody() -> None:
     """The token of a reader where none is asked for."""
 
 
-def _plain(answer: list[dict[str, Any]]) -> Response:
+def _plain(answer: str) -> Response:
     # Already what the model describes; to check 60,000 cells one by one would take seconds.
-    return Response(json.dumps(answer, separators=(",", ":")), media_type="application/json")
+    return Response(answer, media_type="application/json")
+
+
+def _as_json(values: Iterable[dict[str, Any]]) -> str:
+    # One by one: a million dicts at a time would take ten times the memory of their text.
+    return f"[{','.join(map(_json, values))}]"
+
+
+def rows_as_json(rows: Iterable[Row]) -> str:
+    """Rows in the form of `RowOut`. Rows with equal cells share them, so these are written once."""
+    known: dict[tuple[int, frozenset[str], str | None], str] = {}
+    written = []
+    for row in rows:
+        key = id(row.cells), row.never, row.group
+        if key not in known:
+            cells = {column: cell.outcome for column, cell in row.cells.items()}
+            known[key] = _json({"group": row.group, "cells": cells, "never": sorted(row.never)})
+        names = f'"module":{_json(row.module)},"test":{_json(row.test)}'
+        written.append(f"{{{names},{known[key][1:]}")
+    return f"[{','.join(written)}]"
+
+
+_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _run_out(run: RunInfo) -> RunOut:
@@ -336,31 +362,32 @@ def _run_out(run: RunInfo) -> RunOut:
 
 
 def _cells_out(
-    connection: Connection, project: int, results: Iterable[CellResult]
-) -> list[dict[str, Any]]:
-    """Results in the form of `CellOut`."""
+    connection: Connection, project: int, results: Iterable[CellResult], asked: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Results in the form of `CellOut`, those whose values are as `asked`."""
     names = {t: (m.name, name) for m in modules(connection, project) for t, name in m.tests.items()}
     backends = backend_names(connection, project)
     run_by_id = {run.id: (run.name, run.commit) for run in runs(connection, project)}
     links = {id: safe_link(part.link) for id, part in parts(connection, project).items()}
-    cells = []
     for c in results:
         module, test = names[c.test_id]
+        known = {
+            "module": module,
+            "test": test,
+            "backend": backends[c.backend_id],
+            "outcome": c.outcome,
+        }
+        if any(known[key] != value for key, value in asked.items()):
+            continue
         run, commit = run_by_id[c.run_id]
-        cells.append(
-            {
-                "module": module,
-                "test": test,
-                "backend": backends[c.backend_id],
-                "outcome": c.outcome,
-                "duration": c.duration,
-                "comparisons": c.comparisons,
-                "attempts": c.attempts,
-                "message": c.message,
-                "at": c.at,
-                "run": run,
-                "commit": commit,
-                "link": safe_link(c.link) if c.link is not None else links[c.part_id],
-            }
-        )
-    return cells
+        yield {
+            **known,
+            "duration": c.duration,
+            "comparisons": c.comparisons,
+            "attempts": c.attempts,
+            "message": c.message,
+            "at": c.at,
+            "run": run,
+            "commit": commit,
+            "link": safe_link(c.link) if c.link is not None else links[c.part_id],
+        }

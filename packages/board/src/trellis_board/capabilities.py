@@ -34,6 +34,9 @@ from .texts import as_markdown as as_markdown_text
 __all__ = ["Table", "UnknownTableError", "as_markdown", "read_table", "table_of"]
 
 
+_SAYS_NOTHING = {"hollow", "skipped", "died"}
+
+
 class UnknownTableError(ValueError):
     """The board has no group, module or row of that name."""
 
@@ -75,13 +78,18 @@ def _word(outcomes: Sequence[str]) -> str:
         return "skipped" if outcomes else ""
     if found.green == found.of:
         return "✓"
+    if not {*outcomes} - _SAYS_NOTHING:
+        return "not checked"  # nobody has found that it does not work
     return f"{found.green} of {found.of}" if found.green else "✕"
 
 
 def _remark(cells: Mapping[str, Sequence[str]]) -> str:
     told = spans({column: worst(outcomes) for column, outcomes in cells.items()})
+    # That it is green in all versions is no news, and that a run died says nothing about it.
     news = [
-        f"{family} {words}" for family, words in told.items() if not words.startswith("green in")
+        f"{family} {words}"
+        for family, words in told.items()
+        if not words.startswith(("green in", "died"))
     ]
     return ", ".join(news)
 

@@ -15,7 +15,13 @@ from typing import IO
 from .clean import clean
 from .records import Part
 
-__all__ = ["Client", "opener"]
+__all__ = ["Client", "UnreachableError", "opener"]
+
+_NOT_NOW = (429, 500, 502, 503, 504)
+
+
+class UnreachableError(RuntimeError):
+    """The server did not answer, or not as it usually does: later it may."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class Client:
                 status, said = answer.status, answer.read(_LONGEST_ANSWER)
         except urllib.error.HTTPError as error:
             told = error.read(2000).decode(errors="replace")
-            raise RuntimeError(f"the server answered {error.code}: {told}") from error
+            kind = UnreachableError if error.code in _NOT_NOW else RuntimeError
+            raise kind(f"the server answered {error.code}: {told}") from error
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, ConnectionResetError | BrokenPipeError):
@@ -69,7 +76,7 @@ class Client:
                     f"{self.address} closed the connection before it had the whole part; is "
                     f"BOARD_TOKEN a valid token that may write to project {self.project!r}?"
                 ) from error
-            raise RuntimeError(f"cannot reach {self.address}: {reason}") from error
+            raise UnreachableError(f"cannot reach {self.address}: {reason}") from error
         if status != 201 or not _says_recorded(said, part):
             raise RuntimeError(
                 f"{self.address} answered {status}, but not that the part was recorded; is it the "

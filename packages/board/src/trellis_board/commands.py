@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SUMMARY", "add_arguments", "main", "run"]
 
 _LARGEST_FILE = 256_000_000
+_BROKEN_PIPE = 141  # as of a command that the signal has ended
 SUMMARY = "the conformance board: which behaviour works on which backend"
 
 
@@ -132,7 +133,13 @@ def run(arguments: argparse.Namespace) -> int:
         merged = arguments.files if arguments.board_command == "merge" else []
         for address in filter(None, (arguments.store, *merged)):
             _recover(address)
-        return (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
+        code: int = (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # `trellis-board diff | head`: nobody listens, and Python would say so once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
         print(f"trellis-board {arguments.board_command}: {_told(error)}", file=sys.stderr)
         return 2

@@ -11,7 +11,7 @@ from typing import Protocol
 from .migrations import refuse_newer
 from .records import Part
 
-__all__ = ["Destination", "open_destination"]
+__all__ = ["Destination", "is_unreachable", "open_destination"]
 
 
 class Destination(Protocol):
@@ -32,6 +32,17 @@ def open_destination(address: str, project: str) -> Destination:
     from .store import Store
 
     return Store.open(address).for_project(project)
+
+
+def is_unreachable(error: Exception) -> bool:
+    """Whether the same part may be recorded later: nothing is wrong with it, and with its token."""
+    from .client import UnreachableError
+
+    if isinstance(error, UnreachableError):
+        return True
+    from .store import StoreError
+
+    return isinstance(error, StoreError)
 
 
 @dataclass(frozen=True)

@@ -8,27 +8,44 @@ from xml.etree import ElementTree
 
 from sqlalchemy import Connection
 
-from .rows import matching_rows
+from .kept import Read
+from .questions import Row
+from .rows import board_rows, matching_rows
 from .settings import read_settings
 from .texts import as_xml
 from .trouble import Regressions, recent_trouble, regressions
 
-__all__ = ["atom_feed"]
+__all__ = ["atom_feed", "recent_regressions"]
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _MOST_LINES = 50
 
 
-def atom_feed(connection: Connection, project: int, project_name: str, question: str = "") -> str:
+def recent_regressions(
+    connection: Connection, project: int, branch: str | None = None
+) -> list[Regressions]:
+    """What the recent runs of a branch broke."""
+    return regressions(connection, project, recent_trouble(connection, project, branch))
+
+
+def atom_feed(
+    connection: Connection,
+    project: int,
+    project_name: str,
+    question: str = "",
+    read_regressions: Read[list[Regressions]] = recent_regressions,
+    read_rows: Read[list[Row]] = board_rows,
+) -> str:
     """The feed of a project, of all rows or of those that a question asks for.
 
-    Where its page is, `url` in ``board.toml`` says; else "here".
+    Where its page is, `url` in ``board.toml`` says; else "here". A server remembers what it read.
     """
     settings = read_settings(connection, project)
     address = settings.url or "./"
-    found = regressions(connection, project, recent_trouble(connection, project))
+    found = read_regressions(connection, project, None)
     if question:
-        wanted = {(row.module, row.test) for row in matching_rows(connection, project, question)}
+        rows = matching_rows(connection, project, question, read=read_rows)
+        wanted = {(row.module, row.test) for row in rows}
         kept = ((r.run, [c for c in r.changes if (c.module, c.test) in wanted]) for r in found)
         found = [Regressions(run, changes) for run, changes in kept if changes]
     ElementTree.register_namespace("", _ATOM)

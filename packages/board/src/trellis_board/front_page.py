@@ -87,7 +87,9 @@ def _row(line: ProjectLine, now: float) -> str:
     link = f"p/{urllib.parse.quote(line.name, safe='')}/"
     green, of = line.joint[-1] if line.joint else (0, 0)
     score = (
-        f"<strong>{_percent(green, of)}</strong> {green:,} of {of:,}" if of else "no test on two"
+        f"<strong>{_percent(green, of)}</strong> {green:,} of {of:,}"
+        if of
+        else "no test on two backends"
     )
     if line.target is not None:
         met = of and 100 * green >= line.target * of

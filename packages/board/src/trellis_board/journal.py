@@ -3,7 +3,8 @@
 A journal is a file next to the store with one JSON array per line. A session that comes to its end
 records its part and deletes the journal. One that is killed leaves it, and the next run, or the
 next ``trellis-board`` command, records what it says: the tests that finished, an error for the one
-that was running, and the rest as not run.
+that was running, and the rest as not run. One that cannot reach its server or database leaves it
+too, with the whole part in it.
 """
 
 from __future__ import annotations
@@ -78,6 +79,11 @@ class Journal:
         )
         os.write(self._file, line.encode())
 
+    def keep(self, part: Part) -> None:
+        """Append a part that could not be recorded, and close it: the next run records it."""
+        self.write("whole", part.to_json())
+        os.close(self._file)
+
     def discard(self) -> None:
         """Close and delete it: all that it says is recorded, or not wanted."""
         os.close(self._file)
@@ -102,9 +108,9 @@ def recover(place: Path, record: Callable[[str, Part], None]) -> list[str]:
                 record(story.project, part)
             except Exception as error:
                 run = story.part.get("run")
-                said.append(f"run {run} had died and could not be recorded: {error}; {path}")
+                said.append(f"run {run} {story.fate} and could not be recorded: {error}; {path}")
                 continue
-            said.append(f"run {part.run} had died: recorded {len(part.results)} cells of it")
+            said.append(f"run {part.run} {story.fate}: recorded {len(part.results)} cells of it")
         path.unlink(missing_ok=True)
     return said
 
@@ -135,6 +141,12 @@ class Story:
     running: list[str] = field(default_factory=list)
     ended: dict[str, list[Any]] = field(default_factory=dict)
     broken: list[BrokenModule] = field(default_factory=list)
+    whole: dict[str, Any] | None = None
+
+    @property
+    def fate(self) -> str:
+        """Why its session did not record it."""
+        return "had died" if self.whole is None else "was kept"
 
     def take(self, kind: str, *rest: Any) -> None:
         """Take one line."""
@@ -147,6 +159,8 @@ class Story:
         elif kind == "plan":
             self.plan = {node_id: (module, row, column) for node_id, module, row, column in rest[0]}
             self.versions = rest[1]
+        elif kind == "whole":
+            self.whole = dict(rest[0])
         elif kind == "start":
             self.running.append(rest[0])
         elif kind == "end":
@@ -165,7 +179,10 @@ def read(path: Path) -> Story:
 
 
 def part_of(story: Story) -> Part:
-    """The part that a session would have recorded, had it lived, with its death in it."""
+    """The part that a session would have recorded, had it lived, with its death in it; or the one
+    that it could not record."""
+    if story.whole is not None:
+        return Part.from_json(story.whole)
     plan = story.plan or {}
     results = [
         Result(*plan[node_id], *values)

@@ -3,6 +3,7 @@ browser."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import time
 import zlib
@@ -124,7 +125,7 @@ class BodyLimit:
 class RateLimit:
     """Lets each client address make `per_minute` requests a minute, with bursts of the same size.
 
-    By address and not by token, so that guessing tokens is limited too.
+    By address and not by token, so that guessing tokens is limited too; of IPv6 by network.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class RateLimit:
         await self.app(scope, receive, send)
 
     def _may_pass(self, scope: Scope) -> bool:
-        client = (scope.get("client") or ("unknown", 0))[0]
+        client = _network((scope.get("client") or ("unknown", 0))[0])
         now = self.clock()
         left, since = self._clients.pop(client, (float(self.per_minute), now))
         left = min(self.per_minute, left + (now - since) * self.per_minute / 60)
@@ -152,6 +153,18 @@ class RateLimit:
         if len(self._clients) > _MOST_CLIENTS:
             self._clients.popitem(last=False)
         return allowed
+
+
+def _network(address: str) -> str:
+    """The address; of IPv6 the network, because a single client usually has all 2**64 of one."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv4Address):
+        return address
+    mapped = known.ipv4_mapped
+    return str(mapped or ipaddress.ip_network((known.packed[:8] + bytes(8), 64)))
 
 
 class SafeHeaders:

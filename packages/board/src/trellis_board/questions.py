@@ -15,12 +15,12 @@ trellis_board.questions.QuestionError: no outcome 'fail'; expected success, skip
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from .ages import seconds_of
 from .columns import group_of
@@ -55,6 +55,7 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 1000
+_MOST_WORDS = 200
 _DEEPEST = 50
 
 
@@ -87,7 +88,7 @@ class Row:
     line: str = ""
     """The row that it shares with other tests of its group."""
 
-    @cached_property
+    @functools.cached_property
     def words(self) -> str:
         """The text that words without a colon are looked for in."""
         return f"{self.module} {self.test} {self.line}".lower()
@@ -116,6 +117,8 @@ class Question:
         if len(text) > _LONGEST:
             raise QuestionError(f"{len(text)} characters; expected {_LONGEST} at most")
         self._tokens = _tokens(text)
+        if len(self._tokens) > _MOST_WORDS:
+            raise QuestionError(f"{len(self._tokens)} words; expected {_MOST_WORDS} at most")
         self._place = 0
         self._test = self._or(0) if self._tokens else _always
         if self._place < len(self._tokens):
@@ -134,7 +137,7 @@ class Question:
         while (self._next() or "").lower() == "or":
             self._place += 1
             tests.append(self._and(depth))
-        return tests[0] if len(tests) == 1 else lambda row: any(test(row) for test in tests)
+        return functools.reduce(_either, tests)
 
     def _and(self, depth: int) -> Test:
         tests = [self._not(depth)]
@@ -142,7 +145,7 @@ class Question:
             if word.lower() == "and":
                 self._place += 1
             tests.append(self._not(depth))
-        return tests[0] if len(tests) == 1 else lambda row: all(test(row) for test in tests)
+        return functools.reduce(_both, tests)
 
     def _not(self, depth: int) -> Test:
         word = self._next()
@@ -231,6 +234,15 @@ class Question:
 
 def _always(row: Row) -> bool:
     return True
+
+
+# One call for two tests: `all` and `any` over a list cost more than most tests, for every row.
+def _both(one: Test, other: Test) -> Test:
+    return lambda row: one(row) and other(row)
+
+
+def _either(one: Test, other: Test) -> Test:
+    return lambda row: one(row) or other(row)
 
 
 def _tokens(text: str) -> list[str]:
@@ -336,8 +348,40 @@ def _once_for_equal_cells(test: Test) -> Test:
 
 
 def _text(key: str, value: str) -> Test:
-    """``*`` stands for any text; without one, the text may stand anywhere."""
-    pieces = [re.escape(piece) for piece in value.split("*")]
-    pattern = re.compile(".*".join(pieces), re.IGNORECASE | re.DOTALL)
-    match = pattern.fullmatch if "*" in value else pattern.search
-    return lambda row: match(getattr(row, key) or "") is not None
+    fits = _pattern(value.lower())
+    if key == "test":
+        return lambda row: fits(row.test.lower())
+    known: dict[str | None, bool] = {}
+
+    def of_many_rows(row: Row) -> bool:
+        name = getattr(row, key)
+        if name not in known:
+            known[name] = fits((name or "").lower())
+        return known[name]
+
+    return of_many_rows
+
+
+def _pattern(value: str) -> Callable[[str], bool]:
+    """``*`` stands for any text; without one, the text may stand anywhere.
+
+    No regular expression: one with many stars takes ages over a name that it nearly fits, and a
+    server is asked by strangers.
+    """
+    first, *others = value.split("*")
+    if not others:
+        return lambda text: first in text
+    *middle, last = others
+
+    def fits(text: str) -> bool:
+        if not text.startswith(first):
+            return False
+        at = len(first)
+        for piece in middle:
+            found = text.find(piece, at)
+            if found < 0:
+                return False
+            at = found + len(piece)
+        return len(text) >= at + len(last) and text.endswith(last)
+
+    return fits

@@ -11,8 +11,6 @@ Joint(green=1, of=2)
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,6 +18,7 @@ from sqlalchemy import Connection, Subquery, func, select
 
 from . import schema
 from .branches import NAMELESS, board_of
+from .kept import Read
 from .layout import Layout, lay_out
 from .outcomes import OUTCOMES, is_red
 from .queries import backend_names, modules, states
@@ -28,7 +27,7 @@ from .settings import read_settings
 from .trouble import flaky_cells, recent_trouble
 
 __all__ = [
-    *("Joint", "KeptRows", "Pasts", "board_rows", "column_labels", "joint_score"),
+    *("Joint", "Pasts", "board_rows", "column_labels", "joint_score"),
     *("matching_rows", "not_green", "pasts"),
 ]
 
@@ -70,40 +69,16 @@ def matching_rows(
     project: int,
     question: str,
     branch: str | None = None,
-    kept: KeptRows | None = None,
+    read: Read[list[Row]] | None = None,
 ) -> list[Row]:
     """The rows of a branch's board that a question asks for; see `questions`.
 
-    `kept` spares a server from reading the board again for every question.
+    A server has a `read` that spares it from reading the board again for every question.
     """
     labels = column_labels(connection, project)
     ask = Question(question, labels, labels)
-    every = (board_rows if kept is None else kept.get)(connection, project, branch)
+    every = (read or board_rows)(connection, project, branch)
     return [row for row in every if ask(row)]
-
-
-class KeptRows:
-    """The rows of the boards that were asked last, as long as the revisions of their projects
-    stay the same."""
-
-    def __init__(self, most: int = 4) -> None:
-        self._kept: OrderedDict[tuple[int, str | None], tuple[int, list[Row]]] = OrderedDict()
-        self._most = most
-        # Two that ask of the same board at once must not read it twice.
-        self._lock = threading.Lock()
-
-    def get(self, connection: Connection, project: int, branch: str | None = None) -> list[Row]:
-        """What `board_rows` gives."""
-        table = schema.project
-        query = select(table.c.revision).where(table.c.id == project)
-        with self._lock:
-            revision, key = connection.execute(query).scalar_one(), (project, branch)
-            if key not in self._kept or self._kept[key][0] != revision:
-                self._kept[key] = revision, board_rows(connection, project, branch)
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-            return self._kept[key][1]
 
 
 def column_labels(connection: Connection, project: int) -> dict[str, str]:

@@ -28,15 +28,16 @@ from starlette.types import Scope
 from . import __version__, schema
 from .api import Access, ProjectName, api_router
 from .badges import all_badges
-from .feed import atom_feed
+from .feed import atom_feed, recent_regressions
 from .front_page import front_page, project_lines
+from .kept import Kept
 from .limits import AnswerHead, BodyLimit, RateLimit, Refused, SafeHeaders
 from .migrations import version_of
 from .page_data import document
 from .queries import UnknownNameError, find_project, project_names
-from .questions import QuestionError
+from .questions import QuestionError, Row
 from .ready import Ready
-from .rows import KeptRows
+from .rows import board_rows
 from .static_page import page_files
 from .store import Store, StoreError
 
@@ -49,6 +50,7 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 _MOST_CACHED = 64
+_MOST_CACHED_BYTES = 256_000_000
 _LARGE = 1_000_000
 _POSTED = re.compile(r"/api/v1/projects/([^/]+)/parts")
 
@@ -73,7 +75,7 @@ def make_app(
         redoc_url=None,
     )
     access = Access(store, read_openly)
-    cache, kept = _Cache(), KeptRows()
+    cache, kept = _Cache(), Kept(board_rows)
 
     def make(project: str) -> None:
         with store.reading() as connection:
@@ -83,13 +85,14 @@ def make_app(
                 return _document(connection, id, project, "overview")
 
             cache.get(connection, id, "data/overview", overview)
-            kept.get(connection, id)
+            for row in kept(connection, id):
+                _ = row.words  # the first question would wait for all of them
 
     ready = Ready(make)
     app.include_router(
         api_router(store, access, kept, ready.soon if prepare else lambda project: None)
     )
-    _add_pages(app, store, access, cache)
+    _add_pages(app, store, access, cache, kept)
     if prepare:
         with store.reading() as connection:
             for project in project_names(connection):
@@ -124,10 +127,16 @@ def _body_check(access: Access) -> Callable[[Scope], Awaitable[bool]]:
 
 
 class _Cache:
-    """What was made for a project, as long as its revision stays the same."""
+    """What was made for a project, as long as its revision stays the same.
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[object, ...], Mapping[str, bytes]] = OrderedDict()
+    The page of a large board has 20 MB: of all that is kept, what was asked for longest ago goes
+    when it is too much. An older revision of anything goes at once.
+    """
+
+    def __init__(self, most_bytes: int = _MOST_CACHED_BYTES) -> None:
+        self._kept: OrderedDict[tuple[int, str], tuple[int, Mapping[str, bytes]]] = OrderedDict()
+        self._bytes = 0
+        self._most_bytes = most_bytes
         self._lock = threading.Lock()
         # Two that ask for the same page at once must not make it twice; others need not wait.
         self._making = [threading.Lock() for _ in range(16)]
@@ -139,20 +148,32 @@ class _Cache:
         kind: str,
         make: Callable[[], Mapping[str, bytes]],
     ) -> Mapping[str, bytes]:
-        table = schema.project
-        revision = select(table.c.revision).where(table.c.id == project)
-        with self._making[hash((project, kind)) % len(self._making)]:
-            key = (project, kind, connection.execute(revision).scalar_one())
+        table, key = schema.project, (project, kind)
+        query = select(table.c.revision).where(table.c.id == project)
+        with self._making[hash(key) % len(self._making)]:
+            revision: int = connection.execute(query).scalar_one()
             with self._lock:
-                if key in self._kept:
+                if key in self._kept and self._kept[key][0] == revision:
                     self._kept.move_to_end(key)
-                    return self._kept[key]
+                    return self._kept[key][1]
             made = make()
             with self._lock:
-                self._kept[key] = made
-                if len(self._kept) > _MOST_CACHED:
-                    self._kept.popitem(last=False)
+                self._forget(key)
+                self._kept[key] = revision, made
+                self._bytes += _size(made)
+                while self._kept and (
+                    self._bytes > self._most_bytes or len(self._kept) > _MOST_CACHED
+                ):
+                    self._forget(next(iter(self._kept)))
             return made
+
+    def _forget(self, key: tuple[int, str]) -> None:
+        if key in self._kept:
+            self._bytes -= _size(self._kept.pop(key)[1])
+
+
+def _size(made: Mapping[str, bytes]) -> int:
+    return sum(map(len, made.values()))
 
 
 def _document(connection: Connection, id: int, project: str, name: str) -> dict[str, bytes]:
@@ -163,8 +184,10 @@ def _document(connection: Connection, id: int, project: str, name: str) -> dict[
     return {name: content, f"{name}.gz": gzip.compress(content, 5, mtime=0)}
 
 
-def _add_pages(app: FastAPI, store: Store, access: Access, cache: _Cache) -> None:
-    files = page_files()
+def _add_pages(
+    app: FastAPI, store: Store, access: Access, cache: _Cache, kept: Kept[list[Row]]
+) -> None:
+    files, broken = page_files(), Kept(recent_regressions)
 
     @app.get("/", include_in_schema=False)
     def index() -> Response:
@@ -219,7 +242,7 @@ def _add_pages(app: FastAPI, store: Store, access: Access, cache: _Cache) -> Non
         project: ProjectName, request: Request, q: Annotated[str, Query(max_length=1000)] = ""
     ) -> Response:
         def make(connection: Connection, id: int) -> dict[str, bytes]:
-            return {"feed.xml": atom_feed(connection, id, project, q).encode()}
+            return {"feed.xml": atom_feed(connection, id, project, q, broken, kept).encode()}
 
         # Strangers can think of any number of questions: their answers are not cached.
         kind = None if q else "feed"

@@ -16,7 +16,7 @@ import pytest
 from . import environment, journal
 from .cells import module_of
 from .columns import group_of
-from .destination import Destination, open_destination
+from .destination import Destination, is_unreachable, open_destination
 from .outcomes import OUTCOMES
 from .recorder import Recorder, Verdict, is_subtest
 from .records import Part
@@ -110,7 +110,9 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         # A worker that crashed has left nothing.
-        self._watcher.seen.merge(getattr(node, "workeroutput", {}).get("board_seen", {}))
+        left = getattr(node, "workeroutput", {})
+        self._watcher.seen.merge(left.get("board_seen", {}))
+        self._watcher.hint = self._watcher.hint or left.get("board_hint")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
@@ -141,23 +143,29 @@ class Session:
             self._finish(session)
 
     def _finish(self, session: pytest.Session) -> None:
+        unrecorded: Part | None = None
         if self._interrupted:
             self._said.append("board: interrupted, so nothing was recorded")
         else:
             part = self._finished_part(session)
-            if part.results or part.broken:
-                self._record(part, session)
-            else:
+            if not (part.results or part.broken):
                 self._said.append("board: no test ran, so nothing was recorded")
-        if self._journal is not None:
+            elif not self._record(part, session):
+                unrecorded = part
+        if self._journal is not None and unrecorded is not None:
+            self._journal.keep(unrecorded)
+            self._said.append(f"board: kept for the next run in {self._journal.path}")
+        elif self._journal is not None:
             self._journal.discard()
 
-    def _record(self, part: Part, session: pytest.Session) -> None:
+    def _record(self, part: Part, session: pytest.Session) -> bool:
+        """Record the part and say so; False if that may succeed later."""
         try:
             self._destination.record(part)
         except Exception as error:
             self._said.append(f"board: NOTHING WAS RECORDED: {error}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+            return not is_unreachable(error)
         else:
             counts = Counter(result.outcome for result in part.results)
             told = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
@@ -165,6 +173,9 @@ class Session:
             page = getattr(self._destination, "page", None)  # that of a server
             self._said += [f"board: {page}"] if page else []
             self._said += self._watcher.seen.told()
+            if self._watcher.hint is not None:
+                self._said.append(f"board: all tests are in one column; {self._watcher.hint}")
+        return True
 
     def _finished_part(self, session: pytest.Session) -> Part:
         died = session.exitstatus == pytest.ExitCode.INTERNAL_ERROR

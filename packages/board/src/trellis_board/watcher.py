@@ -10,6 +10,7 @@ from _pytest.unittest import TestCaseFunction
 
 from . import arrays, cells, comparisons, environment, journal, observers, rewriting
 from .columns import PLAIN, Labels, group_of
+from .hints import other_argument
 from .recorder import Verdict, is_subtest
 from .records import Cell
 from .unmade import remarks_on
@@ -78,6 +79,8 @@ class Watcher:
         self._tally: comparisons.Tally | None = None
         self._item: pytest.Item | None = None
         self.seen = SeenArrays()
+        self.hint: str | None = None
+        """Which argument may name the backends, where none of the expected ones does."""
         self._outer: comparisons.Tally | None = None
         self._seen_classes: set[type] = set()
 
@@ -96,6 +99,8 @@ class Watcher:
         self._has_hook = bool(self._hook.get_hookimpls())
         for item in session.items:
             self.cell_of(item)
+        if all(group_of(cell[2]) == PLAIN for cell in self.cells.values()):
+            self.hint = other_argument(session.items)
         # Under xdist the controller collects nothing: its first worker writes the plan.
         if self.journal is not None and session.items:
             versions = environment.versions({group_of(cell[2]) for cell in self.cells.values()})
@@ -156,3 +161,4 @@ class Messenger:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             output["board_seen"] = self._watcher.seen.columns
+            output["board_hint"] = self._watcher.hint

@@ -52,7 +52,7 @@
     const target = Board.target === null ? "" : `, target ${Board.target}%`;
     const card = make("a", { class: "card joint", href: "#q=not+is%3Agreen", title: "Show the tests that are not green on all backends" },
       make("span", { class: "card-name" }, "All backends"), make("span", { class: "card-share" }, Board.percent(score)),
-      Board.target === null ? make("span", { class: "bar" }) : Board.targetBar(score),
+      Board.targetBar(score),
       make("span", { class: "card-text" }, score.of ? `${score.green.toLocaleString("en")} of ${score.of.toLocaleString("en")} tests green on all${target}`
         : "no test on two backends"));
     return [make("li", {}, card)];

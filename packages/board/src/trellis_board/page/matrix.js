@@ -320,12 +320,16 @@ Board.pill = (outcome) => Board.make("span", { class: "pill" },
 
 Board.backendId = (row, column) => (row.plain ? Board.plain : Board.backends[column].id);
 
-// How far a share is from a target, which is a line across the bar; the numbers are beside it.
+// A green share, and the target if there is one, which is a line across the bar; the numbers are
+// beside it.
 Board.targetBar = ({ green, of }) => {
-  const bar = Board.make("span", { class: "bar target", "aria-hidden": "true" },
-    Board.make("i", { class: "success" }), Board.make("b"));
+  const bar = Board.make("span", { class: "bar target", "aria-hidden": "true" }, Board.make("i", { class: "success" }));
   bar.firstChild.style.width = `${of ? (100 * green) / of : 0}%`;
-  bar.lastChild.style.left = `${Board.target}%`;
+  if (Board.target !== null) {
+    const line = Board.make("b");
+    line.style.left = `${Board.target}%`;
+    bar.append(line);
+  }
   return bar;
 };
 
