@@ -149,7 +149,7 @@ class TrellisBackend:
     def normal_logpdf(self, x: Any, mu: Any, sigma: Any) -> Any:
         x, mu, sigma = self.astensor(x), self.astensor(mu), self.astensor(sigma)
         away = (x - mu) / sigma
-        return -away * away / 2 - trellis.log(ROOT_TWO_PI * sigma)
+        return -trellis.log(ROOT_TWO_PI * sigma) + -away * away / 2
 
     def normal(self, x: Any, mu: Any, sigma: Any) -> Any:
         return trellis.exp(self.normal_logpdf(x, mu, sigma))

@@ -6,6 +6,7 @@
 (`trellis.array_api.wrap`) of that backend; `--arrays native:NAME` keeps the framework's own arrays.
 No file of SciPy or scikit-learn is changed. In SciPy the fixture `xp` gives the namespace, in
 scikit-learn a list of names of modules. `--counts FILE` writes the outcomes, for each test file.
+`--every 10` runs every tenth test, the same ones whatever the arrays.
 """
 
 import json
@@ -25,6 +26,7 @@ WRAPPED = "trellis_wrapped_arrays"
 
 def pytest_addoption(parser):
     parser.addoption("--arrays", required=True, help="NAME, or native:NAME")
+    parser.addoption("--every", type=int, default=1, help="N: run every N-th of the tests only")
     parser.addoption("--counts", type=Path, help="a JSON file for the outcomes")
 
 
@@ -39,6 +41,15 @@ def pytest_configure(config):
     if any(["sklearn" in str(arg) for arg in config.args]):
         os.environ["SCIPY_ARRAY_API"] = "1"  # scikit-learn asks for this very value
         _for_sklearn(NATIVE[name] if is_native else WRAPPED)
+
+
+@pytest.hookimpl(trylast=True)  # after what -m and -k leave out
+def pytest_collection_modifyitems(config, items):
+    step = config.getoption("--every")
+    kept = items[::step]
+    if step > 1:
+        config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i % step])
+    items[:] = kept
 
 
 _NAMESPACE = pytest.StashKey()
