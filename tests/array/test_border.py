@@ -99,7 +99,9 @@ def test_elements_at_any_index(index, array):
 
 
 @pytest.mark.parametrize(
-    "index", [[2, 0], [True, False, True], np.int64(1), (1, np.int32(2)), np.array([[2], [0]])], ids=str
+    "index",
+    [[2, 0], [True, False, True], np.int64(1), (1, np.int32(2)), np.array([[2], [0]])],
+    ids=str,
 )
 def test_indices_that_are_no_arrays_of_the_framework(index, array):
     """TensorFlow takes a list for a tuple: `x[[2, 0]]` is one number there."""

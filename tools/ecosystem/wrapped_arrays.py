@@ -11,6 +11,7 @@ scikit-learn a list of names of modules. `--counts FILE` writes the outcomes, fo
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -50,8 +51,15 @@ def pytest_collection_modifyitems(config, items):
     if step > 1:
         config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i % step])
     items[:] = kept
+    for item in items:  # one row of a board, whatever the arrays
+        row = item.nodeid.partition("::")[2]
+        item.add_marker(pytest.mark.board(row=_LIBRARY.sub("xp", row, count=1)))
 
 
+# The word in the id of a test that says which library it is run with, and on which device.
+_LIBRARY = re.compile(
+    rf"(?<=[\[-])({STANDARD}|{WRAPPED}|torch|jax\.numpy|numpy)(-cpu|-None)?(?=[]-])"
+)
 _NAMESPACE = pytest.StashKey()
 
 
