@@ -346,3 +346,38 @@ def test_gradients_of_writes_into_parts(array):
 
     x = array(np.array([1.0, 2.0, 3.0], "float32"))
     np.testing.assert_allclose(trellis.to_numpy(trellis.grad(fn)(x)), [1, 4, 6], rtol=1e-6)
+
+
+def test_what_the_code_of_numpy_writes_is_seen(wrapped):
+    """SciPy fills `output=` as NumPy's array, and returns that: immutable frameworks see it too."""
+    x = wrapped(np.array([1.0, 2.0], "float32"))
+    xp = x.__array_namespace__()
+    memory = np.asarray(x)
+    memory[0] = 5.0
+    found = xp.asarray(memory)
+    np.testing.assert_array_equal(np.asarray(found), [5.0, 2.0])
+    np.testing.assert_array_equal(np.asarray(x), [5.0, 2.0])
+    memory = np.asarray(x)
+    x[1] = 7.0  # newer than what is in the memory
+    xp.asarray(memory)
+    np.testing.assert_array_equal(np.asarray(x), [5.0, 7.0])
+
+
+def test_copies_that_are_asked_for_stay_copies(wrapped):
+    x = wrapped(np.array([1.0, 2.0], "float32"))
+    copied = np.array(x)
+    copied[0] = 5.0
+    x.__array_namespace__().asarray(copied)
+    np.testing.assert_array_equal(np.asarray(x), [1.0, 2.0])
+
+
+def test_a_view_of_another_type_raises(wrapped):
+    x = wrapped(np.array([1.0, 2.0], "float32"))
+    assert x.view(x.dtype) is x
+    with pytest.raises(DtypeError, match="cannot be seen as float64"):
+        x.view(float)
+
+
+def test_the_diagonal_that_scipy_asks_for(wrapped):
+    x = wrapped(X[0])
+    same(x.__array_namespace__().diag(x), np.diag(X[0]))
