@@ -1,13 +1,16 @@
 """The array object: operators, indices, writing, conversions and protocols, compared with NumPy."""
 
+import contextlib
 import copy
 import operator
 import pickle
+import threading
 
 import numpy as np
 import pytest
 
 import trellis
+from trellis._array.items import set_item
 from trellis.array_api import WrappedArray, unwrap, wrap
 from trellis.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 
@@ -381,3 +384,21 @@ def test_a_view_of_another_type_raises(wrapped):
 def test_the_diagonal_that_scipy_asks_for(wrapped):
     x = wrapped(X[0])
     same(x.__array_namespace__().diag(x), np.diag(X[0]))
+
+
+def test_threads_write_their_parts(wrapped, monkeypatch):
+    """scikit-learn computes rows of one matrix in threads."""
+    x, both = wrapped(np.zeros(2, "float32")), threading.Barrier(2)
+
+    def slow(*args):  # another thread is let in here, if nothing keeps it out
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)
+        return set_item(*args)
+
+    monkeypatch.setattr("trellis.array_api.array.set_item", slow)
+    threads = [threading.Thread(target=x.__setitem__, args=(i, i + 1.0)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    same(x, np.array([1.0, 2.0], "float32"))

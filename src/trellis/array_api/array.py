@@ -8,6 +8,7 @@ knows where it is from.
 
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from .lending import lend
 from .namespace import LiftedNamespace
 from .parts import Part, Rearranged, Sliced
 
+_writing = threading.RLock()
 _NAMES = {float: "float64", complex: "complex128"}  # as NumPy takes Python's types
 
 
@@ -161,7 +163,12 @@ class WrappedArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         xp = xp_of(self.native)
-        self.native = set_item(xp, self.native, _lowered(key), _value(value))
+        key, value = _lowered(key), _value(value)
+        if not xp.lasts(self.native):  # a function that is traced has no threads
+            self.native = set_item(xp, self.native, key, value)
+            return
+        with _writing:  # threads of scikit-learn write parts of one result
+            self.native = set_item(xp, self.native, key, value)
 
     # Values that leave the framework --------------------------------------------------------------
 
