@@ -22,7 +22,7 @@ PYTHONS         ?= python3.11 python3.12 python3.13 python3.14
 
 .PHONY: demo quick test test-long test-matrices fuzz fuzz-files test-lowest test-python test-alone test-mlx \
 	test-versions lint types format coverage mutants \
-	board board-onnx board-others bench bench-quick bench-compare docs docs-serve docs-data version release clean
+	board board-onnx board-ecosystem board-others bench bench-quick bench-compare docs docs-serve docs-data version release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -178,6 +178,15 @@ board-onnx: $(VENV)/.all
 	$(BIN)/trellis-board configure tests/convert/board.toml --store $(ONNX_STORE) --project onnx
 	$(BIN)/trellis-board html --store $(ONNX_STORE) --project onnx --out build/board-onnx/page
 	$(BIN)/trellis-board markdown --store $(ONNX_STORE) --project onnx --out build/board-onnx/tables
+
+# SciPy's and scikit-learn's own tests, over wrapped and own arrays: build/board-ecosystem/page/index.html.
+# make board-ecosystem SUITES='scipy.fft --every 10' runs a part; all takes hours.
+ECOSYSTEM_STORE = build/board-ecosystem.sqlite
+board-ecosystem: $(VENV)/.all
+	mkdir -p build && rm -rf $(ECOSYSTEM_STORE)* build/board-ecosystem
+	$(BIN)/python tools/ecosystem/suites.py $(SUITES) --data build/ecosystem_suites.json --board $(ECOSYSTEM_STORE)
+	$(BIN)/trellis-board configure tools/ecosystem/board.toml --store $(ECOSYSTEM_STORE)
+	$(BIN)/trellis-board html --store $(ECOSYSTEM_STORE) --out build/board-ecosystem/page
 
 # The suites of other projects, from a folder of your checkouts: make board-others CHECKOUTS=... PART=--part
 # What their tests need must be installed; nothing is downloaded. All boards: build/others/site/index.html

@@ -30,12 +30,13 @@ def run(name: str, module: str, tests: Path, options: list[str], **variables: st
     """Run one suite; whether it passed."""
     path = [str(LAYERS), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     path.insert(0, variables.pop("first_on_path", ""))
+    inside = variables.pop("inside", "")
     variables["PYTHONPATH"] = os.pathsep.join([each for each in path if each])
     print(f"== {name}", flush=True)
     with tempfile.TemporaryDirectory() as folder:  # the checkout has an `ot` without solvers
         done = subprocess.run(
             command(module, tests, options),
-            cwd=folder,
+            cwd=inside or folder,
             env={**os.environ, "JAX_ENABLE_X64": "1", **variables},
             check=False,
         )
@@ -63,7 +64,9 @@ def main(arguments: list[str]) -> int:
     if asked.pyhf:
         tests = asked.pyhf.resolve() / "tests"
         options = ["-o", "addopts=", *asked.options]
-        passed.append(run("pyhf, on all frameworks", "pyhf_backend", tests, options))
+        inside = str(tests.parent)  # where its tests look for files
+        title = "pyhf, on all frameworks"
+        passed.append(run(title, "pyhf_backend", tests, options, inside=inside))
     if not passed:
         print("no checkout of POT, tensorly or pyhf was named: nothing to run")
     return 0 if all(passed) else 1

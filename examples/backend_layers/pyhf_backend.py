@@ -10,6 +10,8 @@ This is the layer of pyhf 0.7, and of the functions that fits call: their gradie
 `trellis.value_and_grad`, which NumPy has too (`do_grad=True`; in pyhf it has none).
 """
 
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +26,7 @@ from trellis.special import gammaln, ndtr, xlogy
 ROOT_TWO_PI = (2 * trellis.pi) ** 0.5
 # pyhf's name: ours. Frameworks, functions of arrays, and those of an array and an axis.
 FRAMEWORKS = {"numpy": "numpy", "jax": "jax", "pytorch": "torch", "tensorflow": "tensorflow"}
-SAME = {name: name for name in ("abs", "clip", "divide", "erf", "erfinv", "exp", "isfinite", "log")}
+SAME = {name: name for name in ("abs", "divide", "erf", "erfinv", "exp", "isfinite", "log")}
 SAME |= {"power": "pow", "sqrt": "sqrt", "tile": "tile", "where": "where"}
 REDUCTIONS = {"sum": "sum", "product": "prod"}
 TYPES = {"64b": ("float64", "int64", "bool"), "32b": ("float32", "int32", "bool")}
@@ -48,6 +50,7 @@ class Distribution:
 class TrellisBackend:
     """One framework of pyhf, by way of Trellis; subclasses say which."""
 
+    __slots__ = ("dtypemap", "precision", "xp")
     name = "numpy"
     framework = "numpy"
     default_do_grad = False
@@ -128,6 +131,9 @@ class TrellisBackend:
     def outer(self, tensor_in_1: Any, tensor_in_2: Any) -> Any:
         return trellis.linalg.outer(tensor_in_1, tensor_in_2)
 
+    def clip(self, tensor_in: Any, min_value: Any, max_value: Any) -> Any:
+        return trellis.clip(self._array(tensor_in), min_value, max_value)
+
     def einsum(self, subscripts: str, *operands: Any) -> Any:
         return trellis.einsum(subscripts, *[self._array(x) for x in operands])
 
@@ -149,7 +155,7 @@ class TrellisBackend:
     def normal_logpdf(self, x: Any, mu: Any, sigma: Any) -> Any:
         x, mu, sigma = self.astensor(x), self.astensor(mu), self.astensor(sigma)
         away = (x - mu) / sigma
-        return -away * away / 2 - trellis.log(ROOT_TWO_PI * sigma)
+        return -trellis.log(ROOT_TWO_PI * sigma) + -away * away / 2
 
     def normal(self, x: Any, mu: Any, sigma: Any) -> Any:
         return trellis.exp(self.normal_logpdf(x, mu, sigma))
@@ -192,8 +198,9 @@ def _class_of(name: str) -> type[TrellisBackend]:
 
         jax.config.update("jax_enable_x64", True)  # as pyhf's own does
     example = trellis.zeros((), backend=framework)
-    given: dict[str, Any] = {"name": name, "framework": framework, "array_type": type(example)}
-    given |= {"default_do_grad": name != "numpy", "array_subtype": type(example)}
+    given: dict[str, Any] = {"name": name, "framework": framework, "__slots__": ()}
+    given |= {"default_do_grad": name != "numpy"}
+    given |= {"array_type": type(example), "array_subtype": type(example)}
     return type(f"{name}_over_trellis", (TrellisBackend,), given)
 
 
@@ -220,7 +227,12 @@ def install() -> list[type[TrellisBackend]]:
         if not trellis.backends(framework).is_installed:
             continue
         made.append(_class_of(name))
-        setattr(BackendRetriever, f"{name}_backend", made[-1])
+        attribute = f"{name}_backend"
+        setattr(BackendRetriever, attribute, made[-1])
+        # pyhf imports a backend from the module of this name where it looks for one anew.
+        module = types.ModuleType(f"pyhf.tensor.{attribute}")
+        setattr(module, attribute, made[-1])
+        sys.modules[module.__name__] = module
         BackendRetriever._array_types.add(made[-1].array_type)
         BackendRetriever._array_subtypes.add(made[-1].array_subtype)
     common._get_tensor_shim = lambda: wrap_objective

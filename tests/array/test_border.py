@@ -96,3 +96,15 @@ def test_elements_at_any_index(index, array):
     expected = np.zeros_like(values)
     np.add.at(expected, index, 2 * values[index])
     testing.assert_close(slope(array(values)), expected, rtol=0, atol=0)  # whole numbers
+
+
+@pytest.mark.parametrize(
+    "index",
+    [[2, 0], [True, False, True], np.int64(1), (1, np.int32(2)), np.array([[2], [0]])],
+    ids=str,
+)
+def test_indices_that_are_no_arrays_of_the_framework(index, array):
+    """TensorFlow takes a list for a tuple: `x[[2, 0]]` is one number there."""
+    values = np.arange(12.0, dtype="float32").reshape(3, 4)
+    found = trellis.at(array(values), index).get()
+    testing.assert_close(found, values[index], rtol=0, atol=0)  # nothing is computed

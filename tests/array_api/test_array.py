@@ -1,13 +1,16 @@
 """The array object: operators, indices, writing, conversions and protocols, compared with NumPy."""
 
+import contextlib
 import copy
 import operator
 import pickle
+import threading
 
 import numpy as np
 import pytest
 
 import trellis
+from trellis._array.items import set_item
 from trellis.array_api import WrappedArray, unwrap, wrap
 from trellis.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 
@@ -346,3 +349,56 @@ def test_gradients_of_writes_into_parts(array):
 
     x = array(np.array([1.0, 2.0, 3.0], "float32"))
     np.testing.assert_allclose(trellis.to_numpy(trellis.grad(fn)(x)), [1, 4, 6], rtol=1e-6)
+
+
+def test_what_the_code_of_numpy_writes_is_seen(wrapped):
+    """SciPy fills `output=` as NumPy's array, and returns that: immutable frameworks see it too."""
+    x = wrapped(np.array([1.0, 2.0], "float32"))
+    xp = x.__array_namespace__()
+    memory = np.asarray(x)
+    memory[0] = 5.0
+    found = xp.asarray(memory)
+    np.testing.assert_array_equal(np.asarray(found), [5.0, 2.0])
+    np.testing.assert_array_equal(np.asarray(x), [5.0, 2.0])
+    memory = np.asarray(x)
+    x[1] = 7.0  # newer than what is in the memory
+    xp.asarray(memory)
+    np.testing.assert_array_equal(np.asarray(x), [5.0, 7.0])
+
+
+def test_copies_that_are_asked_for_stay_copies(wrapped):
+    x = wrapped(np.array([1.0, 2.0], "float32"))
+    copied = np.array(x)
+    copied[0] = 5.0
+    x.__array_namespace__().asarray(copied)
+    np.testing.assert_array_equal(np.asarray(x), [1.0, 2.0])
+
+
+def test_a_view_of_another_type_raises(wrapped):
+    x = wrapped(np.array([1.0, 2.0], "float32"))
+    assert x.view(x.dtype) is x
+    with pytest.raises(DtypeError, match="cannot be seen as float64"):
+        x.view(float)
+
+
+def test_the_diagonal_that_scipy_asks_for(wrapped):
+    x = wrapped(X[0])
+    same(x.__array_namespace__().diag(x), np.diag(X[0]))
+
+
+def test_threads_write_their_parts(wrapped, monkeypatch):
+    """scikit-learn computes rows of one matrix in threads."""
+    x, both = wrapped(np.zeros(2, "float32")), threading.Barrier(2)
+
+    def slow(*args):  # another thread is let in here, if nothing keeps it out
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)
+        return set_item(*args)
+
+    monkeypatch.setattr("trellis.array_api.array.set_item", slow)
+    threads = [threading.Thread(target=x.__setitem__, args=(i, i + 1.0)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    same(x, np.array([1.0, 2.0], "float32"))

@@ -44,6 +44,7 @@ def test_a_plain_array_library():
         "has_float64": True,
         "has_complex128": True,
         "has_boolean_masks": True,
+        "has_index_arrays": True,
         "can_shard": False,
         "compiles_collectives": False,
         "joins_first": False,

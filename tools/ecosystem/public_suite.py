@@ -4,6 +4,7 @@ arrays, and over the libraries that others use.
     git clone --recurse-submodules https://github.com/data-apis/array-api-tests
     python tools/ecosystem/public_suite.py --checkout ../array-api-tests
     python tools/ecosystem/public_suite.py --checkout ../array-api-tests --columns torch
+    python tools/ecosystem/public_suite.py --checkout ../array-api-tests --only isin  # only prints
 
 The checkout is the user's, nothing is downloaded. Column by column, the counts and the names of the
 failed tests are written into docs/data/array_api_suite.json, and the table of docs/array_api.md.
@@ -41,7 +42,7 @@ COLUMNS = {
 PEERS = ("array-api-compat", "array-api-compat", "jax.numpy", "tf.experimental.numpy")
 
 
-def run(checkout, column, examples, seconds):
+def run(checkout, column, examples, seconds, only=None):
     """The outcomes of the suite: how many tests by word, and the names of the failed."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
@@ -49,6 +50,7 @@ def run(checkout, column, examples, seconds):
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line"),
             *("--disable-deadline", f"--max-examples={examples}", "-W", "ignore"),
             *(f"--junitxml={report}", "array_api_tests"),
+            *(("-k", only) if only else ()),
         ]
         variables = {
             "ARRAY_API_TESTS_MODULE": f"exec('{COLUMNS[column]}')",
@@ -115,11 +117,16 @@ def main():
     parser.add_argument("--columns", nargs="*", choices=COLUMNS, default=list(COLUMNS))
     parser.add_argument("--max-examples", type=int, default=20)
     parser.add_argument("--seconds", type=int, default=7200, help="the limit of a column")
+    parser.add_argument("--only", help="the tests that pytest finds by this expression (-k)")
     parser.add_argument("--data", type=Path, default=DATA)
     given = parser.parse_args()
     for column in given.columns:
-        found = run(given.checkout.resolve(), column, given.max_examples, given.seconds)
+        checkout, options = given.checkout.resolve(), (given.seconds, given.only)
+        found = run(checkout, column, given.max_examples, *options)
         print(column, {word: found[word] for word in ("passed", "failed", "skipped")}, flush=True)
+        if given.only:
+            print(json.dumps(found["failures"], indent=1))
+            continue
         content = json.loads(given.data.read_text()) if given.data.exists() else {}
         content = {name: found if name == column else content.get(name) for name in COLUMNS}
         content = {name: value for name, value in content.items() if value is not None}

@@ -1,12 +1,15 @@
-"""Run the tests of SciPy and scikit-learn that are written for any array library, over wrapped
-arrays of each framework and over the frameworks' own arrays.
+"""Run the tests of SciPy, scikit-learn and array-api-extra that are written for any array library,
+over wrapped arrays of each framework and over the frameworks' own arrays.
 
-    python tools/ecosystem/suites.py                     # all: about an hour on two cores
+    python tools/ecosystem/suites.py                     # all: some hours on two cores
     python tools/ecosystem/suites.py scipy.fft --arrays tensorflow
+    python tools/ecosystem/suites.py scipy.fft.tests.test_helper --arrays jax    # only prints
+    python tools/ecosystem/suites.py scipy.ndimage --every 10    # a tenth of the tests
 
-The tests are those in the installed wheels; `wrapped_arrays.py` gives them the arrays. Without
-names the counts are written into docs/data/ecosystem_suites.json and docs/ecosystem.md. With
-`--board STORE` the outcomes are recorded on a board too.
+The tests are those in the installed wheels; `wrapped_arrays.py` gives them the arrays. Suite by
+suite and column by column, the counts and the failures are written into
+docs/data/ecosystem_suites.json, and the table of docs/ecosystem.md. With `--board STORE` the
+outcomes are recorded on a board too.
 """
 
 import argparse
@@ -26,26 +29,24 @@ COLUMNS = (
     *("native:numpy", "native:torch", "native:jax"),
     *("numpy", "torch", "jax", "tensorflow"),
 )
-# Of SciPy all modules with such tests, but for the 10,000 lengths of one test of scipy.signal.
+SCIPY = (
+    *("cluster", "constants", "differentiate", "fft", "integrate", "interpolate", "linalg"),
+    *("ndimage", "optimize", "signal", "spatial.transform", "special", "stats"),
+)
+SKLEARN = (
+    *("decomposition", "linear_model", "metrics", "mixture", "model_selection", "preprocessing"),
+    *("tests", "utils"),
+)
+# All modules with such tests, but for the 10,000 lengths of one test of scipy.signal.
 SUITES = {
-    **{
-        f"scipy.{name}": ["-m", "array_api_backends"]
-        for name in ("cluster", "differentiate", "fft", "integrate", "interpolate", "ndimage")
-    },
-    **{
-        f"scipy.{name}": ["-m", "array_api_backends"]
-        for name in ("optimize", "spatial.transform", "special", "stats")
-    },
-    "scipy.signal": ["-m", "array_api_backends", "-k", "not manylens"],
-    "sklearn.metrics": ["-k", "array_api"],
-    "sklearn.preprocessing": ["-k", "array_api"],
-    "sklearn.decomposition": ["-k", "array_api"],
-    "sklearn.linear_model": ["-k", "array_api"],
-    "sklearn.utils": ["-k", "array_api"],
+    **{f"scipy.{name}": ["-m", "array_api_backends", "-k", "not manylens"] for name in SCIPY},
+    **{f"sklearn.{name}": ["-k", "array_api"] for name in SKLEARN},
+    # Wrapped arrays take the place of this library, so there are no columns of others' own arrays.
+    "array_api_extra.tests.main": ["-k", "array_api_strict and not strictest"],
 }
 
 
-def run(suite, arrays, board=None, seconds=900):
+def run(suite, arrays, board=None, seconds=900, every=1):
     """The outcomes of one suite: counts by word, and why each failed test did."""
     with tempfile.TemporaryDirectory() as folder:
         counts, config = Path(folder, "counts.json"), Path(folder, "pytest.ini")
@@ -54,11 +55,11 @@ def run(suite, arrays, board=None, seconds=900):
             *(sys.executable, "-m", "pytest", "-q", "-c", str(config), "-p", "no:cacheprovider"),
             *("--rootdir", sysconfig.get_paths()["purelib"], "-p", "wrapped_arrays"),
             *("--arrays", arrays, "--counts", str(counts), "--tb=line", "-W", "ignore"),
-            *SUITES[_row(suite)],
+            *(*SUITES[_row(suite)], f"--every={every}"),
         ]
         if board:
             name = arrays.replace("native:", "native-")
-            command += ["-p", "trellis_board.plugin", "--board", board, "--board-backend", name]
+            command += ["--board", str(Path(board).resolve()), "--board-backend", name]
         paths = [str(HERE), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         done = subprocess.run(
@@ -72,7 +73,7 @@ def run(suite, arrays, board=None, seconds=900):
         if not counts.exists():
             raise SystemExit(f"{suite} over {arrays}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         found = json.loads(counts.read_text())
-    total = {}
+    total = {"every": every} if every > 1 else {}
     for counted in found["files"].values():
         for word, number in counted.items():
             total[word] = total.get(word, 0) + number
@@ -87,12 +88,34 @@ def _row(suite):
     return fits[0]
 
 
+def write(suite, arrays, total, failures, path):
+    """One cell of the table, with the names of the failed tests, into the data."""
+    content = json.loads(path.read_text()) if path.exists() else {"suites": {}, "failures": {}}
+    cells = content["suites"].setdefault(suite, {})
+    cells[arrays] = total
+    prefix = f"{suite.replace('.', '/')}/"
+    kept = content["failures"].get(arrays, {})
+    kept = {test: why for test, why in kept.items() if not test.startswith(prefix)}
+    content["failures"][arrays] = {**kept, **failures}
+    # In the order of this file, whatever came first.
+    suites = {
+        name: {column: content["suites"][name][column] for column in COLUMNS if column in row}
+        for name, row in ((name, content["suites"].get(name, {})) for name in SUITES)
+        if row
+    }
+    failed = {name: content["failures"][name] for name in COLUMNS if name in content["failures"]}
+    content = {"suites": suites, "failures": failed}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    return content
+
+
 def write_page(content):
     """The table of docs/ecosystem.md."""
     sys.path.insert(0, str(ROOT / "tools"))
     from page_tables import filled, table
 
-    columns = content["columns"]
+    run_ones = {column for row in content["suites"].values() for column in row}
+    columns = [column for column in COLUMNS if column in run_ones]
     rows = [
         [name, *[_cell(row.get(c)) for c in columns]] for name, row in content["suites"].items()
     ]
@@ -104,7 +127,8 @@ def _cell(counted):
     if counted is None:
         return "not run"
     failed = counted.get("failed", 0)
-    return f"{counted.get('passed', 0)}" + (f", {failed} failed" if failed else "")
+    text = f"{counted.get('passed', 0)}" + (f", {failed} failed" if failed else "")
+    return text + (f" (1 test in {counted['every']})" if "every" in counted else "")
 
 
 def main():
@@ -112,23 +136,26 @@ def main():
     parser.add_argument("suites", nargs="*", help="such as scipy.fft")
     parser.add_argument("--arrays", action="append", choices=COLUMNS)
     parser.add_argument("--board", metavar="STORE", help="record the outcomes on a board")
+    parser.add_argument("--every", type=int, default=1, help="run every N-th test")
+    parser.add_argument("--seconds", type=int, default=900, help="the limit of one suite")
+    parser.add_argument("--data", type=Path, default=DATA)
     given = parser.parse_args()
-    columns = given.arrays or COLUMNS
-    table, failures = {}, {}
     for suite in given.suites or SUITES:
-        for arrays in columns:
+        for arrays in given.arrays or COLUMNS:
+            if suite.startswith("array_api_extra") and ":" in arrays:
+                continue
             try:
-                total, why = run(suite, arrays, given.board)
+                total, why = run(suite, arrays, given.board, given.seconds, given.every)
             except subprocess.TimeoutExpired:
-                print(f"{suite} {arrays}: more than 15 minutes, left out")
+                print(f"{suite} {arrays}: more than {given.seconds} seconds, left out", flush=True)
                 continue
             print(f"{suite} {arrays}: {total}", flush=True)
-            table.setdefault(suite, {})[arrays] = total
-            failures.setdefault(arrays, {}).update(why)
-    content = {"columns": list(columns), "suites": table, "failures": failures}
-    if not given.suites and not given.arrays:
-        DATA.write_text(json.dumps(content, indent=1) + "\n")
-        write_page(content)
+            if suite not in SUITES:  # a part of one
+                print(json.dumps(why, indent=1))
+                continue
+            content = write(suite, arrays, total, why, given.data)
+            if given.data == DATA:
+                write_page(content)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@
 (`trellis.array_api.wrap`) of that backend; `--arrays native:NAME` keeps the framework's own arrays.
 No file of SciPy or scikit-learn is changed. In SciPy the fixture `xp` gives the namespace, in
 scikit-learn a list of names of modules. `--counts FILE` writes the outcomes, for each test file.
+`--every 10` runs every tenth test, the same ones whatever the arrays.
 """
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -25,6 +27,7 @@ WRAPPED = "trellis_wrapped_arrays"
 
 def pytest_addoption(parser):
     parser.addoption("--arrays", required=True, help="NAME, or native:NAME")
+    parser.addoption("--every", type=int, default=1, help="N: run every N-th of the tests only")
     parser.addoption("--counts", type=Path, help="a JSON file for the outcomes")
 
 
@@ -41,6 +44,22 @@ def pytest_configure(config):
         _for_sklearn(NATIVE[name] if is_native else WRAPPED)
 
 
+@pytest.hookimpl(trylast=True)  # after what -m and -k leave out
+def pytest_collection_modifyitems(config, items):
+    step = config.getoption("--every")
+    kept = items[::step]
+    if step > 1:
+        config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i % step])
+    items[:] = kept
+    for item in items:  # one row of a board, whatever the arrays
+        row = item.nodeid.partition("::")[2]
+        item.add_marker(pytest.mark.board(row=_LIBRARY.sub("xp", row, count=1)))
+
+
+# The word in the id of a test that says which library it is run with, and on which device.
+_LIBRARY = re.compile(
+    rf"(?<=[\[-])({STANDARD}|{WRAPPED}|torch|jax\.numpy|numpy)(-cpu|-None)?(?=[]-])"
+)
 _NAMESPACE = pytest.StashKey()
 
 

@@ -17,7 +17,7 @@ from .._core.guards import (
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Array, Backend, Scalar
-from .items import get_item
+from .items import get_item, is_basic
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
 
@@ -43,7 +43,7 @@ class At(Generic[A]):
         """These elements: `x[idx]`, also where the framework has no such index (arrays and masks on
         TensorFlow, negative steps on torch)."""
         try:
-            if _steps_back(self._index):
+            if _steps_back(self._index) or not _is_native(self._x, self._index):
                 return _read(self._x, self._index)
             try:
                 return self._x[self._index]  # type: ignore[index, no-any-return]
@@ -92,6 +92,11 @@ class At(Generic[A]):
 def _read(x: A, index: object) -> A:
     found: A = get_item(xp_of(x), x, index)
     return found
+
+
+def _is_native(x: object, index: object) -> bool:
+    """Whether `x[index]` says the same on all frameworks."""
+    return xp_of(x).ABILITIES.has_index_arrays or is_basic(index)
 
 
 def _steps_back(index: object) -> bool:

@@ -6,6 +6,8 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from .._core.arrays import is_array
 from .._core.errors import DtypeError
 from .._core.typing import Backend
@@ -104,11 +106,11 @@ def _for_every_axis(xp: Backend, x: Any, items: tuple[Any, ...]) -> list[Any]:
 
 
 def _integer_or_array(xp: Backend, x: Any, item: Any) -> Any:
-    if isinstance(item, (bool, list, tuple)):
+    if isinstance(item, (bool, list, tuple, np.ndarray)) and not isinstance(item, xp.ARRAY_TYPES):
         item = xp.asarray(item, device=xp.device(x))
         if 0 in item.shape:
             item = xp.astype(item, xp.arange(1).dtype)
-    if not _is_array(item):
+    if not _is_array(item) or isinstance(item, np.integer):
         return operator.index(item)
     if not xp.isdtype(item.dtype, ("bool", "integral")):
         raise IndexError(

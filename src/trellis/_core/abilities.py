@@ -37,6 +37,9 @@ class Abilities:
     has_boolean_masks: bool = True
     """Shapes may depend on values: `x[mask]`, `nonzero`, `unique_values`."""
 
+    has_index_arrays: bool = True
+    """`x[i]` takes lists and arrays of integers as NumPy does."""
+
     can_shard: bool = False
     """A sharding can spread an array over several devices."""
 

@@ -8,6 +8,7 @@ knows where it is from.
 
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -19,10 +20,14 @@ from .._array.items import check_kind, get_item, is_basic, set_item
 from .._core import tree
 from .._core.arrays import NUMBERS, is_array, plain
 from .._core.dispatch import of_version, tell_of_backends, xp_of
-from .._core.errors import ArgumentTypeError, ShapeError
+from .._core.errors import ArgumentTypeError, DtypeError, ShapeError
 from .leaving import check_leaving, dlpack
+from .lending import lend
 from .namespace import LiftedNamespace
 from .parts import Part, Rearranged, Sliced
+
+_writing = threading.RLock()
+_NAMES = {float: "float64", complex: "complex128"}  # as NumPy takes Python's types
 
 
 class WrappedArray:
@@ -102,6 +107,18 @@ class WrappedArray:
     def to_device(self, device: Any, /, *, stream: Any = None) -> "WrappedArray":
         return WrappedArray(xp_of(self.native).to_device(self.native, device, stream=stream))
 
+    def view(self, dtype: Any, /) -> "WrappedArray":
+        """The array itself, as its own type: not of the standard, but `RBFInterpolator` of SciPy
+        writes `x.view(float)` for every array. Other types raise."""
+        xp, name = xp_of(self.native), _NAMES.get(dtype)
+        own = xp.dtype_name(self.native.dtype)
+        if own != (name or xp.dtype_name(dtype)):
+            raise DtypeError(
+                f"Memory of {own} cannot be seen as {name or dtype}. Write xp.astype, or xp.real "
+                "and xp.imag, in its namespace."
+            )
+        return self
+
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of an array without axes")
@@ -146,7 +163,12 @@ class WrappedArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         xp = xp_of(self.native)
-        self.native = set_item(xp, self.native, _lowered(key), _value(value))
+        key, value = _lowered(key), _value(value)
+        if not xp.lasts(self.native):  # a function that is traced has no threads
+            self.native = set_item(xp, self.native, key, value)
+            return
+        with _writing:  # threads of scikit-learn write parts of one result
+            self.native = set_item(xp, self.native, key, value)
 
     # Values that leave the framework --------------------------------------------------------------
 
@@ -184,7 +206,11 @@ class WrappedArray:
         check_leaving(xp, self.native, "A NumPy array of x")
         values = xp.to_numpy(self.native)
         if copy is None and not values.flags.writeable:
-            copy = True  # compiled code that others write takes no read-only memory
+            # Compiled code that others write takes no read-only memory.
+            found = np.array(values, dtype=dtype, copy=True)
+            if found.dtype == values.dtype:
+                lend(found, self)
+            return found
         return np.array(values, dtype=dtype, copy=copy)
 
     def __dlpack__(

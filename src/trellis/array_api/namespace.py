@@ -10,7 +10,11 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from numpy import ndarray
+
+from .._array.diagonals import diag
 from .._core.dispatch import mixed_backends, xp_of
+from .lending import owner_of
 from .parts import Part, Rearranged, Reshaped
 
 # The only function whose argument may be an array of any framework.
@@ -19,6 +23,8 @@ _ANY_FRAMEWORK = frozenset({"from_dlpack"})
 _OF_NUMBERS = frozenset({"arange", "linspace"})
 # Their results share memory in NumPy.
 _PARTS: dict[str, Callable[..., Part]] = {"permute_dims": Rearranged, "reshape": Reshaped}
+# Not in the standard, but SciPy's RBFInterpolator calls it in every namespace.
+_BEYOND = {"diag": diag}
 _EXTENSIONS = ("linalg", "fft", "random")
 
 
@@ -42,6 +48,8 @@ class LiftedNamespace(ModuleType):
         """What the backend got later, and the names that the standard has for modules."""
         if name in ("_native", "_backend", "__file__", "__path__"):
             raise AttributeError(name)
+        if name in _BEYOND:
+            return _BEYOND[name]
         return self._attribute(name)
 
     def _attribute(self, name: str) -> Any:
@@ -55,6 +63,8 @@ class LiftedNamespace(ModuleType):
             return self._viewing(value, _PARTS[name])
         if name in _ANY_FRAMEWORK:
             return self._lifted(value, self._opened)
+        if name == "asarray":
+            return self._taking_back(value)
         return self._lifted(value, self._as_number if name in _OF_NUMBERS else self._taken)
 
     def __dir__(self) -> list[str]:
@@ -101,6 +111,20 @@ class LiftedNamespace(ModuleType):
             return found
 
         return viewing
+
+    def _taking_back(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """`asarray`: what was written into the memory of a wrapped array is seen in it."""
+        lifted = self._lifted(fn, self._taken)
+
+        @functools.wraps(fn)
+        def taking_back(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+            owner = owner_of(x) if type(x) is ndarray else None
+            if owner is not None and xp_of(owner.native) is self._backend:
+                device = self._backend.device(owner.native)
+                owner.native = fn(x, dtype=owner.dtype, device=device)
+            return lifted(x, *args, **kwargs)
+
+        return taking_back
 
     def _opened(self, x: Any) -> Any:
         return x.native if type(x) is self._wrapper else x

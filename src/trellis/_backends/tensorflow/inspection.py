@@ -12,6 +12,7 @@ ABILITIES = Abilities(
     has_compiler=True,
     compiles_loops=True,
     has_fast_half=True,
+    has_index_arrays=False,  # a list is taken for a tuple, and arrays raise
     compiles_collectives=True,
     asks_for_arrays=True,
     max_dimensions=8,

@@ -12,8 +12,17 @@ def _unique(x: Tensor) -> tuple[Any, Any, Any]:
     """Values, inverse indices, counts."""
     if x.dtype.is_complex:
         return _unique_complex(x)
-    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    values, inverse, counts = torch.unique(x.detach(), return_inverse=True, return_counts=True)
+    if x.dtype.is_floating_point:  # PyTorch's values have no derivative; those taken from `x` do
+        values = x.reshape(-1)[_first(inverse, counts)]
     return values, inverse.reshape(x.shape), counts
+
+
+def _first(inverse: Tensor, counts: Tensor) -> Any:
+    """Where each value is for the first time."""
+    first = torch.full_like(counts, inverse.numel())
+    place = torch.arange(inverse.numel(), device=inverse.device)
+    return first.scatter_reduce(0, inverse.reshape(-1), place, "amin")
 
 
 def _unique_complex(x: Tensor) -> tuple[Any, Any, Any]:
@@ -36,10 +45,7 @@ def _unique_complex(x: Tensor) -> tuple[Any, Any, Any]:
 
 def unique_all(x: Tensor, /) -> UniqueAllResult[Any]:
     values, inverse, counts = _unique(x)
-    first = torch.full_like(counts, inverse.numel())
-    place = torch.arange(inverse.numel(), device=x.device)
-    first = first.scatter_reduce(0, inverse.reshape(-1), place, "amin")
-    return UniqueAllResult(values, first, inverse, counts)
+    return UniqueAllResult(values, _first(inverse, counts), inverse, counts)
 
 
 def unique_counts(x: Tensor, /) -> UniqueCountsResult[Any]:
@@ -53,4 +59,4 @@ def unique_inverse(x: Tensor, /) -> UniqueInverseResult[Any]:
 
 
 def unique_values(x: Tensor, /) -> Any:
-    return _unique(x)[0] if x.dtype.is_complex else torch.unique(x)
+    return _unique(x)[0] if x.is_complex() or x.is_floating_point() else torch.unique(x)

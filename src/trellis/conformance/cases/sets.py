@@ -4,6 +4,7 @@ from .case import NO_FLOATS, NOT_FLOAT, SHAPE, Case
 
 x = np.array([[3, 1], [3, 2]])
 floats = np.array([2.0, np.nan, 1.0, 2.0, np.nan])
+ordered = np.array([2.0, -1.0, 0.5])
 options = {"gradient": NO_FLOATS, "compiled": SHAPE, "then": tuple}
 
 CASES = [
@@ -27,6 +28,13 @@ CASES = [
         gradient=NOT_FLOAT,
         compiled=SHAPE,
         then=tuple,
+    ),
+    Case(
+        "unique_values",
+        (ordered,),
+        [-1.0, 0.5, 2.0],
+        about="floats, with a gradient",
+        compiled=SHAPE,
     ),
     Case("isin", (x, np.array([3, 7, 1])), [[True, True], [True, False]], gradient=NO_FLOATS),
     Case(
@@ -55,5 +63,19 @@ CASES = [
         gradient=SHAPE,
         compiled=SHAPE,
     ),
+    Case(
+        "setdiff1d",
+        (ordered, np.array([4.0, 3.0])),
+        [-1.0, 0.5, 2.0],
+        about="floats, with a gradient",
+        compiled=SHAPE,
+    ),
     Case("union1d", (x, np.array([7, 2])), [1, 2, 3, 7], gradient=NO_FLOATS, compiled=SHAPE),
+    Case(
+        "union1d",
+        (ordered, np.array([1.0, 3.0])),
+        [-1.0, 0.5, 1.0, 2.0, 3.0],
+        about="floats, with a gradient",
+        compiled=SHAPE,
+    ),
 ]
