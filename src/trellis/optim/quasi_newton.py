@@ -90,7 +90,8 @@ def scale_by_lbfgs(history: int = 10) -> Transformation:
 
         s = w - w';    y = g - g';    remembered if s y > 0
         q = g;    newest first:  a_i = s_i q / (s_i y_i);    q = q - a_i * y_i
-        q = q * (s y) / (y y) of the newest;    oldest first:  q = q + (a_i - y_i q / (s_i y_i)) * s_i
+        q = q * (s y) / (y y) of the newest
+        oldest first:  q = q + (a_i - y_i q / (s_i y_i)) * s_i;    step = q
 
     w' and g' are the variables and the gradient of the step before. Until a step has shown
     curvature, it is g * min(1, 1 / sum(abs(g))). There is no line search.
@@ -112,9 +113,9 @@ class LBFGS(Optimizer):
     """L-BFGS without a line search (Liu and Nocedal, 1989), one gradient to a step, as
     torch.optim.LBFGS with `max_iter=1`.
 
-    `optim.scale_by_lbfgs` has the formula. It is for smooth losses of all data at once: the noise of
-    batches looks like curvature. `trellis.optimize.minimize` takes variables of modules, too, and
-    searches along each direction.
+    `optim.scale_by_lbfgs` has the formula. It is for smooth losses of all data at once: the noise
+    of batches looks like curvature. `trellis.optimize.minimize`, which searches along each
+    direction, takes variables of modules, too.
 
     Args:
         lr: The part of each step that is taken: 1 near a minimum, less far away.

@@ -207,8 +207,8 @@ def svg_of_curves(
         colour = COLOURS[names.index(name) % len(COLOURS)]
         for piece in _pieces(line, log_scale):
             for spot in spots(piece):
-                x, y = spot.split(",")
-                out.append(f'<circle cx="{x}" cy="{y}" r="2.5" fill="{colour}"/>')
+                across, down = spot.split(",")
+                out.append(f'<circle cx="{across}" cy="{down}" r="2.5" fill="{colour}"/>')
     for i, name in enumerate(names):
         colour, width, dash = _style(i, len(shapes.lines))
         if name not in shapes.lines:
