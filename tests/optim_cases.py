@@ -75,6 +75,16 @@ def of_torch(make: Callable[..., Any]) -> Callable[[str], list[Leaves]]:
     return trajectory
 
 
+class WithClosure:
+    """A torch optimizer whose step takes a closure; the gradients are there already."""
+
+    def __init__(self, optimizer: Any):
+        self._optimizer = optimizer
+
+    def step(self) -> None:
+        self._optimizer.step(lambda: 0.0)
+
+
 def of_optax(make: Callable[..., Any]) -> Callable[[str], list[Leaves]]:
     """The same of an optax optimizer."""
 
@@ -280,6 +290,11 @@ OPTIMIZERS = [
         lambda: optim.ADOPT(0.05, beta2=0.99),
         of_optax(lambda o: o.contrib.adopt(0.05, b2=0.99)),
         rounded=OPTAX_RATES,
+    ),
+    OptimCase(
+        "LBFGS",
+        lambda: optim.LBFGS(0.1, history=4),
+        of_torch(lambda o, p: WithClosure(o.LBFGS(p, lr=0.1, max_iter=1, history_size=4))),
     ),
     OptimCase(
         "Prodigy",
@@ -494,6 +509,12 @@ def muon(gs: Leaves, w: np.ndarray) -> Leaves:
     return [orthogonal(0.1 * g + 0.9 * m) for g, m in zip(gs, averages(gs, 0.9), strict=True)]
 
 
+def first_lbfgs_steps(grads: list[Leaves], params: Leaves) -> list[Leaves]:
+    """The variables stay, so that no step shows curvature."""
+    sizes = [sum([np.abs(g).sum() for g in step]) for step in grads]
+    return [[g * min(1.0, 1.0 / n) for g in step] for step, n in zip(grads, sizes, strict=True)]
+
+
 def prodigy(grads: list[Leaves], params: Leaves) -> list[Leaves]:
     """The variables stay, so that only the weight decay of the formula is left of the distance."""
     m = [np.zeros_like(w) for w in params]
@@ -665,6 +686,7 @@ TRANSFORMATIONS = [
         leafwise(muon),
         half="the iteration enlarges small singular values, and the rounding of the gradients",
     ),
+    OptimCase("scale_by_lbfgs", lambda: optim.scale_by_lbfgs(4), first_lbfgs_steps),
     OptimCase(
         "scale_by_prodigy",
         lambda: optim.scale_by_prodigy(1.0, 0.9, 0.99, 1e-2, 0.2, first=0.1),

@@ -28,11 +28,29 @@ STEPS = {
     "time_series": 18,
     "ppo_cart_pole": 2,
     "gpt_bfloat16": 7,
+    "gaussian_process": 3,
+    "curve_fitting": 3,
+    "bayesian_regression": 3,
+    "neural_ode": 4,
+    "variational_autoencoder": 5,
+    "normalizing_flow": 5,
 }
 # bfloat16 has eight binary digits.
 CLOSENESS = {"gpt_bfloat16": 2e-2}
 # Those that draw a picture of what they have learned.
-DRAWING = ("diffusion", "graph_attention", "time_series", "ppo_cart_pole", "gpt_bfloat16")
+DRAWING = (
+    "diffusion",
+    "graph_attention",
+    "time_series",
+    "ppo_cart_pole",
+    "gpt_bfloat16",
+    "gaussian_process",
+    "curve_fitting",
+    "bayesian_regression",
+    "neural_ode",
+    "variational_autoencoder",
+    "normalizing_flow",
+)
 
 
 def load(name):
@@ -70,7 +88,7 @@ def test_example(backend, name, capsys):
     loss = load(name).main(backend=backend, steps=STEPS[name])
     assert isinstance(loss, float)
     assert loss == pytest.approx(expected, rel=CLOSENESS.get(name, 1e-3))
-    printed = [float(number) for number in re.findall(r"\d+\.\d+", capsys.readouterr().out)]
+    printed = [float(number) for number in re.findall(r"-?\d+\.\d+", capsys.readouterr().out)]
     assert any([number == pytest.approx(loss, abs=1e-3) for number in printed]), printed
 
 
@@ -83,6 +101,8 @@ def test_example(backend, name, capsys):
         ("custom_gradient", 0.01),
         ("four_backends", 0.2),
         ("graph_attention", 0.05),
+        ("gaussian_process", -0.093),
+        ("curve_fitting", 0.79),
     ],
 )
 def test_example_learns(name, limit):

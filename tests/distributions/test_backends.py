@@ -188,6 +188,28 @@ def test_parameters_are_fitted_by_an_optimizer(xp, program_of):
     np.testing.assert_allclose(trellis.to_numpy(positive(v.raw)), [expected.std()], atol=5e-3)
 
 
+def test_an_optimizer_steps_through_distributions(xp, program_of):
+    """As the variables themselves, and inside of a dict."""
+    d = Normal(xp.from_numpy(np.float32([0.0, 2.0])), xp.from_numpy(np.float32([1.0, 2.0])))
+    opt = trellis.optim.Adam(0.5)
+
+    def step(d, state):
+        grads = trellis.grad(lambda d: -trellis.sum(d.log_prob(1.0)))(d)
+        nested, _ = opt.update({"d": d}, {"d": grads}, opt.init({"d": d}))
+        return opt.update(d, grads, state), nested["d"]
+
+    (moved, state), nested = program_of(step)(d, opt.init(d))
+    # Adam's first step is the rate, away from the sign of the gradient.
+    for found in (moved, nested):
+        assert type(found) is Normal
+        np.testing.assert_allclose(trellis.to_numpy(found.loc), [0.5, 1.5], rtol=1e-5)
+        # (x - m)**2 / s**3 - 1 / s is 0 at the first one: no step.
+        np.testing.assert_allclose(trellis.to_numpy(found.scale), [1.0, 1.5], rtol=1e-5)
+    assert type(state["m"]) is Normal
+    with pytest.raises(trellis.errors.ShapeError, match="Pytrees differ"):
+        trellis.tree.map(lambda x, y: x, d, {"loc": d.loc})
+
+
 def test_dtypes_stay(backend, xp):
     for kind in ("float16", "float32"):
         d = Normal(xp.astype(xp.from_numpy(np.float32([0.0, 1.0])), kind), 2.0)

@@ -219,3 +219,26 @@ def test_a_bar_changes_no_draw(capsys):
     shown, silent = run(True), run(False)
     np.testing.assert_array_equal(shown.draws, silent.draws)
     assert "20/20" in capsys.readouterr().err
+
+
+def test_what_has_no_factor_has_no_density(backend, array, x64):
+    """Where a covariance is not positive definite (beyond 1 here) a point is rejected; it is a
+    mistake at the start."""
+
+    def log_density(r):
+        factor = trellis.linalg.cholesky(one * eye + r * (1.0 - eye))
+        return trellis.sum(trellis.log(trellis.linalg.diagonal(factor)))
+
+    with x64():
+        eye, one = array(np.eye(2), "float64"), array(1.0, "float64")
+        key = trellis.random.key(4, backend=backend)
+        chains = mcmc.sample(
+            log_density, array(0.5, "float64"), key=key, draws=12, tune=0, chains=1, spread=0.1
+        )
+        draws = trellis.to_numpy(chains.draws)
+        assert np.all(np.abs(draws) < 1)
+        assert len(np.unique(draws)) > 6
+        assert chains.divergences > 0
+    if backend in ("numpy", "torch"):
+        with x64(), pytest.raises(trellis.errors.ArgumentError, match="positive definite"):
+            mcmc.sample(log_density, array(2.0, "float64"), key=key, draws=1, tune=0, chains=1)

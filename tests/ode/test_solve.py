@@ -285,3 +285,45 @@ def test_what_it_closes_over_raises_where_it_is_differentiated(xp):
 
     with pytest.raises(Exception, match="Pass them in args"):
         trellis.grad(end)(xp.from_numpy(np.array([0.5])))
+
+
+def test_dense_output(xp, backend):
+    """At any time of a pytree's solution, forwards and backwards; nan where it was not solved."""
+
+    def run(a, when, end):
+        y0 = {"u": xp.ones_like(a), "v": trellis.stack([a, 2.0 * a])}
+        found = ode.solve(
+            lambda t, y, a: {"u": a * y["u"], "v": -y["v"]},
+            y0,
+            [0.0, end],
+            (a,),
+            rtol=1e-9,
+            atol=1e-11,
+            max_steps=80,
+            gradient="direct",
+            dense=True,
+        )
+        return found.at(when)
+
+    a, when = xp.from_numpy(np.array(0.7)), np.array([[0.0, 0.3], [1.9, 2.0]])
+    program = one_program(backend, lambda a, when: run(a, when, 2.0))
+    found = program(a, xp.from_numpy(when))
+    # The polynomial of tsit5 is of order 4: 1e-7 inside of steps whose ends are exact to 1e-9.
+    np.testing.assert_allclose(trellis.to_numpy(found["u"]), np.exp(0.7 * when), rtol=1e-6)
+    decay = np.exp(-when)[..., None] * np.array([0.7, 1.4])
+    np.testing.assert_allclose(trellis.to_numpy(found["v"]), decay, rtol=1e-6)
+    if backend == "numpy":
+        back = run(a, np.array([0.5, -1.0, -2.5, -3.0]), -2.5)["u"]
+        np.testing.assert_allclose(back[1:3], np.exp(-0.7 * np.array([1.0, 2.5])), rtol=1e-6)
+        assert np.isnan(back[[0, 3]]).all()
+        single = run(a, 0.25, 2.0)["v"]
+        np.testing.assert_allclose(single, np.exp(-0.25) * np.array([0.7, 1.4]), rtol=1e-6)
+        slope = trellis.grad(lambda a: run(a, np.array([1.5]), 2.0)["u"][0])(a)
+        np.testing.assert_allclose(slope, 1.5 * np.exp(0.7 * 1.5), rtol=1e-5)
+
+
+def test_dense_output_is_differentiated_through_the_loop():
+    with pytest.raises(trellis.errors.ArgumentError, match="gradient='direct'"):
+        ode.solve(lambda t, y: -y, np.ones(1), [0.0, 1.0], dense=True)
+    with pytest.raises(trellis.errors.ArgumentError, match="dense=True"):
+        ode.solve(lambda t, y: -y, np.ones(1), [0.0, 1.0]).at(0.5)

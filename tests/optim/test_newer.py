@@ -212,3 +212,26 @@ def test_muon_where_it_is_asked_for(array, backend):
 
 def test_dir_shows_the_schedules():
     assert "schedules" in dir(optim)
+
+
+def test_lbfgs_fits_a_module(backend):
+    """A linear regression by gradients of all data at once: 25 steps to the normal equations."""
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(40, 3)).astype("float32")
+    y = (x @ np.array([1.0, -2.0, 0.5]) + 0.3 + 0.1 * draw.normal(size=40)).astype("float32")
+    trellis.seed(0)
+    model = trellis.nn.Linear(3, 1, backend=backend)
+    trellis.train.fit(
+        model,
+        lambda found, y: trellis.mean((found[:, 0] - y) ** 2),
+        (x, y),
+        optimizer=optim.LBFGS(),
+        batch_size=40,
+        epochs=25,
+        progress=False,
+        compile=False,
+    )
+    expected = np.linalg.lstsq(np.c_[x, np.ones(40)], y, rcond=None)[0]
+    found = np.r_[trellis.to_numpy(model.v.w).ravel(), trellis.to_numpy(model.v.b)]
+    # Rounding of float32; a gradient descent of 25 steps is off by more than 1e-2.
+    np.testing.assert_allclose(found, expected, atol=2e-4)

@@ -694,6 +694,31 @@ def test_svg(tmp_path):
     assert {"a & b", "<c>", "Loss of <two>", "step", "loss"} <= set(texts)
 
 
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_points_and_bands(tmp_path, ending):
+    path = tmp_path / f"fit.{ending}"
+    draw_curves(
+        path,
+        {"fit": {-1.0: 0.0, 0.5: 1.0}},
+        points={"data": {-1.0: 0.1, 0.0: 0.4, 0.5: float("nan")}},
+        bands={"fit": {-1.0: (-0.5, 0.5), 0.5: (0.5, 2.0)}},
+    )
+    if ending == "png":
+        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        return
+    root = ElementTree.fromstring(path.read_text())
+    assert len(root.findall("{*}circle")) == 2  # not nan
+    [band] = root.findall("{*}polygon")
+    [line] = root.findall("{*}polyline")
+    assert band.attrib["fill"] == line.attrib["stroke"] != root.find("{*}circle").attrib["fill"]
+    corners = [spot.split(",") for spot in band.attrib["points"].split()]
+    assert [x for x, _ in corners[:2]] == [x for x, _ in corners[:1:-1]]
+    assert float(corners[0][1]) > float(corners[3][1])  # y goes down
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"-1", "0.5", "fit", "data"} <= set(texts)
+    assert texts.count("fit") == 1  # one line of the legend for curve and band
+
+
 @pytest.mark.parametrize(
     "values", [[], [1.0], [2.0, 2.0], [0.0, 0.0], [float("inf")], [1e-9, 1e9], [-1.0, -2.0]]
 )

@@ -79,6 +79,13 @@ def explain(
     raise found from error
 
 
+def is_singular(error: Exception) -> bool:
+    """Whether an error says that a matrix cannot be inverted, or has no Cholesky factor: one of
+    this library (`singular`), or of a framework, whose class is a LinAlgError."""
+    is_of_matrices = isinstance(error, ArgumentError) or "LinAlgError" in type(error).__name__
+    return is_of_matrices and _SINGULAR.search(str(error)) is not None
+
+
 def _with_python_numbers(
     fn: Callable[..., Any], arguments: Mapping[str, Any]
 ) -> BoundArguments | None:

@@ -74,6 +74,17 @@ def is_nest(x: object, /) -> bool:
     return isinstance(x, (dict, list, tuple))
 
 
+def has_parts(x: object, /) -> bool:
+    """Whether `x` is a nest, or an object whose parts are leaves: a distribution, a bijection.
+
+    >>> from trellis._core import tree
+    >>> tree.has_parts({}), tree.has_parts(1)
+    (True, False)
+    """
+    # An array of the Array API standard is a node around another, and an array.
+    return is_nest(x) or (type(x) in _classes and not hasattr(x, "dtype"))
+
+
 def flatten(tree: object, /) -> tuple[list[Any], Structure]:
     """The leaves of a pytree, and its structure, from which `unflatten` rebuilds it.
 
@@ -151,7 +162,7 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
     try:
         lead = None
         for tree in trees:
-            if is_nest(tree):
+            if has_parts(tree):
                 lead = tree
                 break
         if lead is None:
@@ -161,7 +172,7 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
         for tree in trees:
             if tree is lead:
                 columns.append(lead_leaves)
-            elif not is_nest(tree):
+            elif not has_parts(tree):
                 columns.append([tree] * len(lead_leaves))
             else:
                 tree_leaves, tree_spec = flatten(tree)
@@ -174,15 +185,16 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
 def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
     """The leaves of `tree` in the order of `lead`; a leaf in place of a pytree is used for all of
     its leaves."""
-    if not is_nest(lead):
-        if is_nest(tree):
+    if not has_parts(lead) or not has_parts(tree):
+        if has_parts(tree):
             raise ShapeError(
                 f"Pytrees differ at {chain or 'the top'!r}: a leaf here, {_kind(tree)} there."
             )
-        return [tree]
-    if not is_nest(tree):
         return [tree] * len(leaves(lead))
-    if isinstance(lead, dict) != isinstance(tree, dict) or _keys(lead) != _keys(tree):
+    if not is_nest(lead) and structure(lead) == structure(tree):
+        return leaves(tree)
+    is_alike = is_nest(lead) and is_nest(tree) and isinstance(lead, dict) == isinstance(tree, dict)
+    if not is_alike or _keys(lead) != _keys(tree):
         raise ShapeError(
             f"Pytrees differ at {chain or 'the top'!r}: {_kind(lead)} here, {_kind(tree)} there. "
             "All pytrees of one call need the same keys and lengths."
@@ -204,7 +216,9 @@ def _keys(nest: object) -> set[Any]:
 def _kind(nest: Any) -> str:
     if isinstance(nest, dict):
         return f"{type(nest).__name__} with keys {sorted(nest)}"
-    return f"{type(nest).__name__} of length {len(nest)}" if is_nest(nest) else "a leaf"
+    if is_nest(nest):
+        return f"{type(nest).__name__} of length {len(nest)}"
+    return f"{type(nest).__name__} with {len(leaves(nest))} arrays" if has_parts(nest) else "a leaf"
 
 
 # Key paths ---------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """`sample`: chains of draws from a density."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from .._array.control import scan
 from .._core import tree
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.explain import is_singular
 from .._core.kinds import check_callable, shown
 from .._core.typing import Array, Nest
 from .._gradients.transforms import value_and_grad
@@ -137,6 +139,9 @@ def sample(
     density = value_and_grad(free_density)
     xp = xp_of(vector)
     is_compiled = xp.ABILITIES.compiles_loops
+    if not is_compiled:
+        density(vector)  # what fails at `init` is a mistake, and raises
+        density = _rejecting(density)
     pieces = _PIECES if progress and not is_compiled else 1
     found = []
     # Where steps are too long densities overflow, and the sampler goes back: no news for users.
@@ -155,6 +160,25 @@ def sample(
             bar.update(pieces * (i + 1) - bar.n)
     positions, *others = [xp.stack(list(column), axis=0) for column in zip(*found, strict=True)]
     return Chains(bound(maps, back(positions)), *others)
+
+
+def _rejecting(density: Density) -> Density:
+    """The density, which is 0 where a matrix has no decomposition.
+
+    Long steps lead to covariances that rounding makes singular. Compiled programs go on with nan,
+    and reject such a point; eager ones would end with the error of the decomposition.
+    """
+
+    def rejecting(position: Any) -> tuple[Any, Any]:
+        try:
+            return density(position)
+        except Exception as error:
+            if not is_singular(error):
+                raise
+            xp = xp_of(position)
+            return xp.sum(xp.zeros_like(position)) - math.inf, xp.zeros_like(position)
+
+    return rejecting
 
 
 def _nothing() -> None:

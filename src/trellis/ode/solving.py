@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import tree
 from .._core.arrays import is_array
+from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._core.kinds import check_callable, shown
 from .._core.typing import Array, Backend
@@ -16,6 +17,7 @@ from ..interchange import to_numpy
 from ..optimize._arguments import arguments, choice, count, positive
 from ..optimize._implicit import refusing
 from ..optimize._vectors import Packed, apart, flat_like, packed
+from ._dense import Path, along, recorded
 from ._derivatives import Problem, attached
 from ._events import located, with_time
 from ._loop import EVENT, FINISHED, Rules, Watch, run
@@ -43,6 +45,7 @@ class Solution(NamedTuple):
         rejected: How many steps were tried and were not exact enough.
         finished: Whether the last time or the event was reached.
         reason: Why it ended, as a number; `message` is the same in words.
+        path: The polynomials of all steps, with `dense`; `at` evaluates them.
     """
 
     ys: Any
@@ -52,6 +55,25 @@ class Solution(NamedTuple):
     rejected: Array
     finished: Array
     reason: Array
+    path: Any = None
+
+    def at(self, ts: Any, /) -> Any:
+        """The solution at any times, with `dense`: the axes of `ts` in front of those of the state;
+        nan outside of the times that were reached.
+
+        >>> import numpy as np, trellis
+        >>> found = trellis.ode.solve(
+        ...     lambda t, y: -y, np.array(1.0), [0.0, 2.0], gradient="direct", dense=True
+        ... )
+        >>> found.at(np.array([0.5, 1.5])).round(5)
+        array([0.60653, 0.22313])
+        """
+        if self.path is None:
+            raise ArgumentError(
+                "at() evaluates the polynomials of all steps: write "
+                "solve(..., gradient='direct', dense=True)."
+            )
+        return _rows_like(self.y, along(self.path, ts))
 
     @property
     def message(self) -> str:
@@ -76,6 +98,7 @@ def solve(
     event: Callable[..., Any] | None = None,
     direction: int = 0,
     gradient: str = "discrete",
+    dense: bool = False,
 ) -> Solution:
     """The solution of dy/dt = fn(t, y, *args) from `y0` at ts[0] on, at all times in `ts`.
 
@@ -104,6 +127,8 @@ def solve(
             of the derivative, solved backwards with the same tolerances in little memory; "direct"
             goes through the loop: for forward mode and second derivatives, not in compiled reverse
             mode.
+        dense: Whether to keep the polynomials of all steps, for `Solution.at`: memory for
+            `max_steps` of them. Needs gradient="direct".
 
     >>> import numpy as np, trellis
     >>> found = trellis.ode.solve(lambda t, y: -y, np.array([1.0]), [0.0, 1.0], rtol=1e-9)
@@ -114,6 +139,13 @@ def solve(
     args = arguments("solve", fn, args)
     choice("solve", "method", method, tuple(TABLEAUS))
     choice("solve", "gradient", gradient, GRADIENTS)
+    if not isinstance(dense, bool):
+        raise ArgumentTypeError(f"solve() expects a bool for dense, got {shown(dense)}.")
+    if dense and gradient != "direct":
+        raise ArgumentError(
+            "solve() differentiates the polynomials of all steps through the loop alone: write "
+            "gradient='direct' beside dense=True."
+        )
     if direction not in (-1, 0, 1):
         raise ArgumentError(f"solve() expects -1, 0 or 1 for direction, got {direction!r}.")
     unknowns = packed("solve", "y0", y0, args)
@@ -149,15 +181,22 @@ def solve(
         return flat_like("solve", "event", unknowns, found, 1)[0, ...]
 
     tableau, going = TABLEAUS[method], sign * times
+    path = None
     if gradient == "direct":
         field = field_of(leaves)
         watch = None if event is None else Watch(lambda t, y: signal(t, y, leaves), direction)
         first = field(going[0, ...], start)
-        made = run(xp, field, tableau, rules, going, start, first, watch=watch, mode="any")
+        kept = recorded if dense else None
+        made = run(
+            xp, field, tableau, rules, going, start, first, watch=watch, kept=kept, mode="any"
+        )
         rows, y, end = made.outputs, made.y, made.t
         if event is not None:
             rows, y, end = located(xp, watch, made, going)
             end, y = with_time(xp, field, lambda t, y: signal(t, y, leaves), end, y, made)
+        if dense:
+            begins, lengths, states, coefficients = made.record
+            path = Path(begins, lengths, states, coefficients, made.accepted, end, sign)
     else:
         fixed = [stop_gradient(x) for x in leaves]
         still, where, exact = stop_gradient(start), stop_gradient(going), field_of(fixed)
@@ -194,6 +233,7 @@ def solve(
         made.rejected,
         is_there,
         made.code,
+        path,
     )
 
 
@@ -283,14 +323,16 @@ def _controller(controller: Any) -> tuple[float, float, float]:
 
 def _unpacked(unknowns: Packed, rows: Any) -> Any:
     """Each leaf with the axis of times in front."""
-    xp = unknowns.xp
-    times = int(rows.shape[0])
-    example = tree.leaves(unknowns.unpack(unknowns.vector))
-    spec = tree.structure(unknowns.unpack(unknowns.vector))
-    parts, begin = [], 0
-    for leaf in example:
+    return _rows_like(unknowns.unpack(unknowns.vector), rows)
+
+
+def _rows_like(state: Any, rows: Any) -> Any:
+    """Rows of numbers as states with an axis in front."""
+    xp, parts, begin = xp_of(rows), [], 0
+    front = tuple(rows.shape[:-1])
+    for leaf in tree.leaves(state):
         length = math.prod([int(n) for n in leaf.shape])
-        part = rows[:, begin : begin + length]
-        parts.append(xp.reshape(part, (times, *tuple(leaf.shape))))
+        part = rows[..., begin : begin + length]
+        parts.append(xp.reshape(part, (*front, *tuple(leaf.shape))))
         begin += length
-    return tree.unflatten(spec, parts)
+    return tree.unflatten(tree.structure(state), parts)

@@ -56,6 +56,8 @@ from .muon import scale_by_muon as scale_by_muon
 from .optimizer import Optimizer as Optimizer
 from .prodigy import Prodigy as Prodigy
 from .prodigy import scale_by_prodigy as scale_by_prodigy
+from .quasi_newton import LBFGS as LBFGS
+from .quasi_newton import scale_by_lbfgs as scale_by_lbfgs
 from .rms import scale_by_adadelta as scale_by_adadelta
 from .rms import scale_by_adagrad as scale_by_adagrad
 from .rms import scale_by_factored_rms as scale_by_factored_rms

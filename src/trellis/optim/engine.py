@@ -226,7 +226,7 @@ def slot_names(rules: tuple[Rule[Any], ...]) -> list[list[str]]:
 
 def flat(nest: object) -> Leaves:
     """The leaves of a pytree; an array alone is its own leaf."""
-    return tree.leaves(nest) if tree.is_nest(nest) else [nest]
+    return tree.leaves(nest) if tree.has_parts(nest) else [nest]
 
 
 def widened(xp: Backend, x: Any) -> Any:

@@ -1,11 +1,11 @@
-"""Loss curves as pictures: SVG by the few lines below, PNG through matplotlib."""
+"""Curves as pictures: SVG by the few lines below, PNG through matplotlib."""
 
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, BackendNotInstalledError
 from .._core.files import replace_file
@@ -14,6 +14,8 @@ from .._core.kinds import check_arguments
 Path = str | os.PathLike[str]
 # Values at 1, 2, 3, ..., or a dict from places to values.
 Curve = Sequence[float] | Mapping[int, float] | Mapping[float, float]
+# From places to the lower and the upper end.
+Band = Mapping[int, tuple[float, float]] | Mapping[float, tuple[float, float]]
 Points = list[tuple[float, float]]
 
 # Distinguishable in print and by colour-blind readers (Okabe and Ito).
@@ -37,12 +39,15 @@ def draw_curves(
     y_label: str = "loss",
     log_scale: bool = False,
     log_x: bool = False,
+    points: Mapping[str, Curve] | None = None,
+    bands: Mapping[str, Band] | None = None,
 ) -> None:
     """Draw one or several curves into one picture; the name of the file decides: `.svg` or `.png`.
 
     SVG needs nothing; PNG needs matplotlib. Values that are not finite leave gaps. The first curve
     is the thickest, so curves that coincide show as bands of several colours. A curve is a sequence,
-    whose values are at 1, 2, 3, ..., or a dict from places to values.
+    whose values are at 1, 2, 3, ..., or a dict from places to values. A band lies around the curve
+    of the same name: a dict from places to its lower and upper ends.
 
     >>> import tempfile, pathlib
     >>> from trellis.train import draw_curves
@@ -52,7 +57,17 @@ def draw_curves(
     '<svg'
     """
     check_arguments(draw_curves, locals())
-    drawn(path, curves, title, x_label, y_label, log_scale=log_scale, log_x=log_x)
+    drawn(
+        path,
+        curves,
+        title,
+        x_label,
+        y_label,
+        log_scale=log_scale,
+        log_x=log_x,
+        points=points,
+        bands=bands,
+    )
 
 
 @dataclass(frozen=True)
@@ -74,18 +89,24 @@ def drawn(
     *,
     log_scale: bool = False,
     log_x: bool = False,
+    points: Mapping[str, Curve] | None = None,
+    bands: Mapping[str, Band] | None = None,
 ) -> Picture:
     """The picture of curves, written to a file if one is named."""
-    lines = {name: _points(curve) for name, curve in curves.items()}
+    shapes = Shapes(
+        {name: _points(curve) for name, curve in curves.items()},
+        {name: _points(curve) for name, curve in (points or {}).items()},
+        {name: _edges(band) for name, band in (bands or {}).items()},
+    )
     labels = (title, x_label, y_label)
-    picture = Picture(svg_of_curves(lines, labels, log_scale, log_x))
+    picture = Picture(svg_of_curves(shapes, labels, log_scale, log_x))
     if path is None:
         return picture
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending == ".svg":
         replace_file(path, [picture.svg.encode()])
     elif ending == ".png":
-        replace_file(path, [_png_of_curves(lines, labels, log_scale, log_x)])
+        replace_file(path, [_png_of_curves(shapes, labels, log_scale, log_x)])
     else:
         raise ArgumentError(
             f"A picture is drawn to a file that ends in .svg or .png, got {os.fspath(path)!r}."
@@ -98,12 +119,35 @@ def _points(curve: Curve) -> Points:
     return [(float(x), float(y)) for x, y in pairs]
 
 
+def _edges(band: Band) -> tuple[Points, Points]:
+    rows = [(float(x), float(low), float(high)) for x, (low, high) in band.items()]
+    return [(x, low) for x, low, _ in rows], [(x, high) for x, _, high in rows]
+
+
+class Shapes(NamedTuple):
+    """What is drawn, by names: lines, single points, and the lower and upper edges of bands."""
+
+    lines: dict[str, Points]
+    points: dict[str, Points]
+    bands: dict[str, tuple[Points, Points]]
+
+    def all(self) -> Points:
+        """Every point of them, for the axes."""
+        edges = [edge for band in self.bands.values() for edge in band]
+        groups = [*self.lines.values(), *self.points.values(), *edges]
+        return [point for group in groups for point in group]
+
+    def names(self) -> list[str]:
+        """In the order of their colours; a band has that of its curve."""
+        return list(dict.fromkeys([*self.lines, *self.points, *self.bands]))
+
+
 def svg_of_curves(
-    curves: Mapping[str, Points], labels: tuple[str, str, str], log_scale: bool, log_x: bool = False
+    shapes: Shapes, labels: tuple[str, str, str], log_scale: bool, log_x: bool = False
 ) -> str:
     """The text of an SVG file; the labels are the title, and those of x and y."""
     title, x_label, y_label = labels
-    ys = [y for line in curves.values() for _, y in line if _is_drawn(y, log_scale)]
+    ys = [y for _, y in shapes.all() if _is_drawn(y, log_scale)]
     if log_scale:
         low, high = (min(ys), max(ys)) if ys else (0.1, 1.0)
         ticks = _decades(low, high)
@@ -111,9 +155,12 @@ def svg_of_curves(
         low, high = (min(ys), max(ys)) if ys else (0.0, 1.0)
         ticks = _ticks(min(low, 0.0) if low < 0.4 * high else low, high)
     low, high = min(low, ticks[0]), max(high, ticks[-1])
-    xs = [x for line in curves.values() for x, _ in line]
+    xs = [x for x, _ in shapes.all()]
     if log_x:
         x_ticks = _decades(min(xs), max(xs)) if xs else [0.1, 1.0]
+        first, last = x_ticks[0], x_ticks[-1]
+    elif min([*xs, 1.0]) < 1.0:  # places, not the numbers of steps
+        x_ticks = _ticks(min(xs), max(xs))
         first, last = x_ticks[0], x_ticks[-1]
     else:
         first, last = 1.0, max([*xs, 2.0])
@@ -143,15 +190,34 @@ def svg_of_curves(
     out.append(
         f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}" fill="none" stroke="#888"/>'
     )
-    for i, (name, line) in enumerate(curves.items()):
-        colour, width, dash = _style(i, len(curves))
+
+    def spots(piece: Points) -> list[str]:
+        return [f"{x:.1f},{y:.1f}" for x, y in [place(x, y) for x, y in piece]]
+
+    names = shapes.names()
+    for name, edges in shapes.bands.items():
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        lower, upper = [[p for p in edge if _is_drawn(p[1], log_scale)] for edge in edges]
+        corners = " ".join(spots([*lower, *upper[::-1]]))
+        out.append(
+            f'<polygon points="{corners}" fill="{colour}" fill-opacity="0.2">'
+            f"<title>{escape(name)}</title></polygon>"
+        )
+    for name, line in shapes.points.items():
+        colour = COLOURS[names.index(name) % len(COLOURS)]
         for piece in _pieces(line, log_scale):
-            points = " ".join(
-                [f"{x:.1f},{y:.1f}" for x, y in [place(step, y) for step, y in piece]]
-            )
+            for spot in spots(piece):
+                across, down = spot.split(",")
+                out.append(f'<circle cx="{across}" cy="{down}" r="2.5" fill="{colour}"/>')
+    for i, name in enumerate(names):
+        colour, width, dash = _style(i, len(shapes.lines))
+        if name not in shapes.lines:
+            width, dash = 5.0, ""
+        for piece in _pieces(shapes.lines.get(name, []), log_scale):
             out.append(
-                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width:g}" '
-                f'stroke-linejoin="round" stroke-linecap="round"{f" stroke-dasharray={dash!r}" if dash else ""}>'
+                f'<polyline points="{" ".join(spots(piece))}" fill="none" stroke="{colour}" '
+                f'stroke-width="{width:g}" stroke-linejoin="round" '
+                f'stroke-linecap="round"{f" stroke-dasharray={dash!r}" if dash else ""}>'
                 f"<title>{escape(name)}</title></polyline>"
             )
         y = _TOP + 10 + 20 * i
@@ -171,7 +237,7 @@ def svg_of_curves(
 
 
 def _png_of_curves(
-    curves: Mapping[str, Points], labels: tuple[str, str, str], log_scale: bool, log_x: bool
+    shapes: Shapes, labels: tuple[str, str, str], log_scale: bool, log_x: bool
 ) -> bytes:
     title, x_label, y_label = labels
     try:
@@ -187,8 +253,21 @@ def _png_of_curves(
 
     figure: Any = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    for i, (name, line) in enumerate(curves.items()):
-        colour, width, dash = _style(i, len(curves))
+    names = shapes.names()
+    for name, (lower, upper) in shapes.bands.items():
+        axes.fill_between(
+            [x for x, _ in lower],
+            [y for _, y in lower],
+            [y for _, y in upper],
+            color=COLOURS[names.index(name) % len(COLOURS)],
+            alpha=0.2,
+            linewidth=0,
+        )
+    for name, line in shapes.points.items():
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        axes.scatter([x for x, _ in line], [y for _, y in line], 12, colour, label=name)
+    for i, (name, line) in enumerate(shapes.lines.items()):
+        colour, width, dash = _style(i, len(shapes.lines))
         axes.plot(
             [x for x, _ in line],
             [y for _, y in line],

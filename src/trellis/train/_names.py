@@ -22,9 +22,9 @@ LossName = Literal[
     "poisson_nll_loss",
 ]
 OptimizerName = Literal[
-    "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw", "adan", "adopt", "lamb", "lion",
-    "muon", "nadam", "prodigy", "radam", "rmsprop", "schedule_free_adamw", "schedule_free_sgd",
-    "sgd", "shampoo",
+    "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw", "adan", "adopt", "lamb", "lbfgs",
+    "lion", "muon", "nadam", "prodigy", "radam", "rmsprop", "schedule_free_adamw",
+    "schedule_free_sgd", "sgd", "shampoo",
 ]  # fmt: skip
 MetricName = Literal[
     "accuracy",
