@@ -45,7 +45,7 @@ def logsumexp(
         if isinstance(b, (bool, complex)):
             raise DtypeError(f"logsumexp() takes real numbers as weights, got {b!r}.")
         xp, arrays, kind = common_floats("logsumexp", x, 1.0 if b is None else b)
-        size, sign = _weighted(xp, *arrays, axis, keepdims)
+        size, sign = _weighted(xp, arrays[0], arrays[1], axis, keepdims)
         size, sign = [xp.astype(y, kind, copy=False) for y in (size, sign)]
         return (size, sign) if return_sign else xp.where(sign < 0, NAN, size)
     except Exception as error:
