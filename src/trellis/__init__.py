@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import optimize as optimize
     from . import random as random
+    from . import signal as signal
     from . import sklearn as sklearn
     from . import special as special
     from . import train as train

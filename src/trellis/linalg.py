@@ -30,9 +30,15 @@ from ._array.linalg import tensordot as tensordot
 from ._array.linalg import trace as trace
 from ._array.linalg import vecdot as vecdot
 from ._array.linalg import vector_norm as vector_norm
+from ._linalg.bands import solve_banded as solve_banded
 from ._linalg.building import block_diag as block_diag
 from ._linalg.building import toeplitz as toeplitz
 from ._linalg.exponential import expm as expm
+from ._linalg.factoring import lu as lu
+from ._linalg.factoring import lu_factor as lu_factor
+from ._linalg.factoring import lu_solve as lu_solve
+from ._linalg.roots import logm as logm
+from ._linalg.roots import sqrtm as sqrtm
 from ._linalg.solving import cho_solve as cho_solve
 from ._linalg.solving import cond as cond
 from ._linalg.solving import lstsq as lstsq

@@ -105,7 +105,7 @@ NOT_FUNCTIONS = ("cli", "demo", "typing")  # programs, and names of types
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in NOT_FUNCTIONS],
     *["distributions", "distributions.bijections", "distributions.constraints", "mcmc"],
-    *["functional", "nn", "nn.adapters", "nn.init", "optim", "data", "special"],
+    *["functional", "nn", "nn.adapters", "nn.init", "optim", "data", "special", "signal"],
     *["optimize", "ode", "train", "distributed", "debug", "sklearn"],
 ]
 SUBMODULES = (

@@ -15,6 +15,7 @@ import scipy.special
 
 import trellis
 from trellis import special
+from trellis.testing import check_gradients
 
 HERE = Path(__file__).parent
 REFERENCES = json.loads((HERE / "references.json").read_text())
@@ -235,6 +236,83 @@ LOOPS = ("betainc", "betaincc", "betaincinv", "betainccinv", "gammaincinv", "gam
 
 def test_first_and_second_derivatives(backend, xp):
     check_derivatives(xp, [row for row in WHOLE if row not in LOOPS or backend == "numpy"])
+
+
+FORWARD = ("gammaln", "gammainc", "erfcx", "i1e", "betaln", "polygamma(2)")
+
+
+def test_forward_mode(backend, xp):
+    wrong = []
+    for row in FORWARD:
+        columns, expected = derivatives(row)
+        size = len(columns[0])
+        xs = [xp.from_numpy(np.resize(c, 6)) for c in columns]
+        weights = [0.5, -2.0][: len(xs)]
+        tangents = [xp.from_numpy(np.full(6, w)) for w in weights]
+        got = trellis.to_numpy(trellis.jvp(function(row), tuple(xs), tuple(tangents))[1])[:size]
+        parts = np.array(weights)[:, None] * expected[0]
+        # A sum over arguments, relative to its terms; the digits are those of reverse mode.
+        error = np.abs(got - parts.sum(0)) / np.maximum(np.abs(parts).max(0), 1e-3)
+        if not error.max() < SLOPES.get(row, 1e-12):
+            wrong.append((row, error.max()))
+    assert wrong == []
+
+
+def test_forward_mode_within_other_modes(backend, xp):
+    x, one = xp.from_numpy(np.array([0.5, 2.0])), xp.from_numpy(np.ones(2))
+    exact = scipy.special.polygamma(1, np.array([0.5, 2.0]))
+
+    def slope(x):
+        return trellis.jvp(special.gammaln, (x,), (one,))[1]
+
+    def steep(x):
+        return trellis.grad(lambda x: trellis.sum(special.gammaln(x)))(x)
+
+    for found in (
+        trellis.grad(lambda x: trellis.sum(slope(x)))(x),
+        trellis.jvp(steep, (x,), (one,))[1],
+    ):
+        np.testing.assert_allclose(trellis.to_numpy(found), exact, rtol=1e-13)  # a few units
+    if backend == "torch":  # it would answer with zeros
+        with pytest.raises(trellis.errors.NotSupportedError, match="no forward mode"):
+            trellis.jvp(slope, (x,), (one,))
+    else:
+        twice = trellis.jvp(slope, (x,), (one,))[1]
+        np.testing.assert_allclose(trellis.to_numpy(twice), exact, rtol=1e-13)
+
+
+# Sums ---------------------------------------------------------------------------------------------
+
+
+def test_weighted_sums(backend, xp):
+    rng = np.random.default_rng(6)
+    x, b = 300 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+    b[0, 1], x[0, 1], x[1], b[2, 0], x[2, 0] = 0.0, 5000.0, -INF, 0.0, INF
+    # Units of exponents of size 300.
+    for kind, rtol in (("float64", 1e-14), ("float32", 1e-5)):
+        given = [xp.from_numpy(v.astype(kind)) for v in (x, b)]
+        for options in ({}, {"axis": 1}, {"axis": (0, 1), "keepdims": True}, {"axis": 0}):
+            with np.errstate(all="ignore"):
+                finite = x.copy()
+                finite[b == 0] = 0.0  # SciPy multiplies infinity by 0
+                expected = scipy.special.logsumexp(finite, b=b, return_sign=True, **options)
+            got = special.logsumexp(given[0], b=given[1], return_sign=True, **options)
+            for one, other in zip(got, expected, strict=True):
+                assert str(trellis.dtype(one)) == kind
+                np.testing.assert_allclose(trellis.to_numpy(one), other, rtol=rtol)
+    plain = special.logsumexp(xp.from_numpy(x[0]), b=2.0)
+    np.testing.assert_allclose(trellis.to_numpy(plain), 5000 + np.log(2), rtol=1e-14)
+    assert np.isnan(trellis.to_numpy(special.logsumexp(xp.from_numpy(x[0]), b=-1.0)))
+    near = [xp.from_numpy(v) for v in (x[0] / 300, b[0])]
+    # Through a weight of 0, too; sums of four numbers of size 1.
+    check_gradients(
+        lambda x, b: special.logsumexp(x, b=b, return_sign=True)[0],
+        [near[0][2:], near[1][2:]],
+        order=1,
+    )
+    x0, b0 = xp.from_numpy(np.array([0.0, 1.0])), xp.from_numpy(np.array([1.0, 0.0]))
+    slope = trellis.grad(lambda b: special.logsumexp(x0, b=b))(b0)
+    np.testing.assert_allclose(trellis.to_numpy(slope), [1.0, np.e], rtol=1e-14)
 
 
 @pytest.mark.long

@@ -31,6 +31,7 @@ MODULES = (
     "trellis.random",
     "trellis",
     "trellis.special",
+    "trellis.signal",
     "trellis.distributions.bijections",
     "trellis.distributions.constraints",
     "trellis.distributions",
@@ -69,6 +70,7 @@ GROUPS = {
         "Special functions",
         "Gamma, beta, error, Bessel and zeta functions and relatives.",
     ),
+    "signal": ("Signals", "Spectra over time, windows, filters, other sampling rates."),
     "distributions": (
         "Distributions",
         "Draws, probabilities and moments, bijections and divergences.",
@@ -127,6 +129,7 @@ _BY_MODULE = {
     "trellis.linalg": "linalg",
     "trellis.fft": "fft",
     "trellis.special": "special",
+    "trellis.signal": "signal",
     "trellis.distributions.bijections": "distributions",
     "trellis.distributions.constraints": "distributions",
     "trellis.distributions": "distributions",

@@ -127,6 +127,16 @@ class Gradients(Protocol):
     ) -> ListFn:
         """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
+    def custom_jvp(
+        self,
+        fn: ListFn,
+        rule: Callable[[Natives, Natives, list[Any]], list[Any]],
+        push: Callable[[Natives, Natives, list[Any]], list[Any]],
+    ) -> ListFn:
+        """`custom_vjp` with `push(xs, ys, tangents) -> tangents` for forward mode, which is linear
+        in the tangents and may replace `rule`.
+        """
+
     def checkpoint(self, fn: ListFn) -> ListFn:
         """`fn` without keeping its intermediate values: the backward pass computes them again.
         Arrays that `fn` closes over get their gradients too.

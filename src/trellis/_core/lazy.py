@@ -33,6 +33,7 @@ ROOMS = (
     "distributed",
     "array_api",
     "special",
+    "signal",
     "mcmc",
     "distributions",
     "optimize",

@@ -4,10 +4,9 @@ import math
 from typing import Any
 
 from .._array.linalg import solve
-from .._core.dispatch import xp_of
 from .._core.explain import explain
 from .._core.typing import A, Backend
-from .checks import check_matrices
+from .functions import function_of
 
 # The coefficients of Padé's numerator of degree 13 and 7, and up to which norm the quotient is
 # exact in float64 and in float32 (N. Higham, SIAM J. Matrix Anal. Appl. 26, 2005).
@@ -36,39 +35,10 @@ def expm(x: A, /) -> A:
            [0., 1.]])
     """
     try:
-        check_matrices("expm", x, is_square=True)
-        xp = xp_of(x)
-        size, kind = int(x.shape[-1]), xp.dtype_name(x.dtype)
-        if 0 in [int(n) for n in x.shape]:
-            return xp.zeros_like(x)
-        if kind in _LARGEST:
-            return _of_real(xp, x)
-        if kind not in ("complex64", "complex128"):
-            return xp.astype(_of_real(xp, xp.astype(x, "float32")), kind)
-        real, imaginary = xp.real(x), xp.imag(x)
-        above = xp.concat([real, -imaginary], axis=-1)
-        below = xp.concat([imaginary, real], axis=-1)
-        whole = _of_real(xp, xp.concat([above, below], axis=-2))
-        parts = [xp.astype(whole[..., i : i + size, :size], kind) for i in (0, size)]
-        return parts[0] + 1j * parts[1]
+        found: A = function_of("expm", _value, x)
+        return found
     except Exception as error:
         return explain(error, expm)
-
-
-def _of_real(xp: Backend, x: Any) -> Any:
-    size = int(x.shape[-1])
-
-    def forward(leaves: list[Any]) -> list[Any]:
-        return [_value(xp, leaves[0])]
-
-    def backward(leaves: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
-        # exp([[X, E], [0, X]]) holds the derivative along E; its adjoint is that at X.T.
-        turned = xp.matrix_transpose(leaves[0])
-        above = xp.concat([turned, upstream[0]], axis=-1)
-        below = xp.concat([xp.zeros_like(turned), turned], axis=-1)
-        return [_of_real(xp, xp.concat([above, below], axis=-2))[..., :size, size:]]
-
-    return xp.custom_vjp(forward, backward)([x])[0]
 
 
 def _value(xp: Backend, x: Any) -> Any:

@@ -79,6 +79,12 @@ BY_HAND = {
     "linalg.cond": Call(trellis.linalg.cond, (TRIANGLE,)),
     "linalg.expm": Call(trellis.linalg.expm, (TRIANGLE,)),
     "linalg.lstsq": Call(trellis.linalg.lstsq, (TRIANGLE, y)),
+    "linalg.logm": Call(trellis.linalg.logm, (TRIANGLE,)),
+    "linalg.lu": Call(trellis.linalg.lu, (TRIANGLE,)),
+    "linalg.lu_factor": Call(trellis.linalg.lu_factor, (TRIANGLE,)),
+    "linalg.lu_solve": Call(trellis.linalg.lu_solve, ((TRIANGLE, np.arange(3, dtype="int32")), y)),
+    "linalg.solve_banded": Call(trellis.linalg.solve_banded, ((1, 1), TRIANGLE, y)),
+    "linalg.sqrtm": Call(trellis.linalg.sqrtm, (TRIANGLE,)),
     "linalg.solve_triangular": Call(
         trellis.linalg.solve_triangular, (TRIANGLE, y), {"lower": True}
     ),

@@ -1,8 +1,8 @@
 """Special functions, written once for all backends, with derivatives and SciPy's names.
 
-`erf`, `erfc`, `erfinv` and `sinc` are those of `trellis`. Of the others:
-arguments are broadcast; results have the dtype of the arguments; integers count as the default
-float, and half precision is computed in float32 and rounded once.
+`erf`, `erfc`, `erfinv` and `sinc` are those of `trellis`; `logsumexp` has weights and signs. Of the
+others: arguments are broadcast; results have the dtype of the arguments; integers count as the
+default float, and half precision is computed in float32 and rounded once.
 """
 
 from .._array.elementwise import erf as erf
@@ -49,6 +49,7 @@ from .modified_bessel import i0 as i0
 from .modified_bessel import i0e as i0e
 from .modified_bessel import i1 as i1
 from .modified_bessel import i1e as i1e
+from .sums import logsumexp as logsumexp
 from .zeta import polygamma as polygamma
 from .zeta import zeta as zeta
 

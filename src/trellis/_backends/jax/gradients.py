@@ -78,5 +78,24 @@ def custom_vjp(
     return call
 
 
+def custom_jvp(
+    fn: ListFn,
+    rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
+    push: Callable[[list[Any], list[Any], list[Any]], list[Any]],
+) -> ListFn:
+    """JAX transposes `push` for reverse mode."""
+
+    @jax.custom_jvp
+    def call(xs: list[Any]) -> list[Any]:
+        return fn(xs)
+
+    @call.defjvp
+    def _tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+        ys = call(primals[0])
+        return ys, push(primals[0], ys, tangents[0])
+
+    return call
+
+
 def checkpoint(fn: ListFn) -> ListFn:
     return jax.checkpoint(fn)

@@ -114,6 +114,19 @@ def _public_forward_level() -> int:
 forward_level = opened("torch.forward_ad", _forward_level) or _public_forward_level
 
 
+# How many transforms of forward mode are running. The fallback says that there may be two.
+
+
+def _count_forward() -> Callable[[], int]:
+    stack = torch._C._functorch.get_interpreter_stack
+    kind = torch._C._functorch.TransformType.Jvp
+    require(not stack())
+    return lambda: len([transform for transform in stack() or [] if transform.key() == kind])
+
+
+count_forward = opened("torch.forward_count", _count_forward) or (lambda: 2)
+
+
 # Modes ------------------------------------------------------------------------------------------
 # How many modes see each operation. The fallback says that there may be one.
 
@@ -129,9 +142,7 @@ count_modes = opened("torch.modes", _count_modes) or (lambda: 1)
 
 # Python at compile time -------------------------------------------------------------------------
 # Dynamo calls a marked function itself while it traces: what that raises ends the compilation, and
-# nothing is left behind. It is what torch.compiler.assume_constant_result does, which would import
-# Dynamo, for a second. Not marked, the function is traced, and raises too; then Dynamo remembers
-# not to compile the functions around it.
+# nothing is left behind. The fallback does the same, and imports Dynamo, for a second.
 
 
 def _mark_constant() -> Callable[[Any], Any]:
@@ -142,7 +153,9 @@ def _mark_constant() -> Callable[[Any], Any]:
     return marked
 
 
-run_while_tracing = opened("torch.constant", _mark_constant) or (lambda fn: fn)
+run_while_tracing = opened("torch.constant", _mark_constant) or (
+    lambda fn: torch.compiler.assume_constant_result(fn)
+)
 
 
 # Operations over lists --------------------------------------------------------------------------

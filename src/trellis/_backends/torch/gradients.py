@@ -13,7 +13,7 @@ import torch
 from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ..interface import AuxFn, ListFn
-from ._private import load_forward_formulas, running_transform
+from ._private import count_forward, load_forward_formulas, running_transform
 from ._types import Tensor
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -221,6 +221,55 @@ class _Opaque(torch.autograd.Function):
         saved = list(ctx.saved_tensors)
         xs, ys = saved[: ctx.count], saved[ctx.count :]
         return (None, None, *ctx.rule(xs, ys, list(upstream)))
+
+
+def custom_jvp(
+    fn: ListFn,
+    rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
+    push: Callable[[list[Any], list[Any], list[Any]], list[Any]],
+) -> ListFn:
+    """Dynamo takes no function that has a forward mode: compiled code has reverse mode alone."""
+    opaque = custom_vjp(fn, rule)
+
+    def call(xs: list[Any]) -> list[Any]:
+        if torch.compiler.is_compiling():
+            return opaque(xs)
+        return list(_OpaqueBothWays.apply(fn, rule, push, *[x.view_as(x) for x in xs]))
+
+    return call
+
+
+class _OpaqueBothWays(torch.autograd.Function):
+    """`_Opaque` with forward mode."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(fn: Any, rule: Any, push: Any, *xs: Any) -> tuple[Any, ...]:
+        return _Opaque.forward(fn, rule, *xs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        ctx.rule, ctx.push, ctx.count = inputs[1], inputs[2], len(inputs) - 3
+        ctx.save_for_backward(*inputs[3:], *output)
+        ctx.save_for_forward(*inputs[3:], *output)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Any, ...]:
+        saved = list(ctx.saved_tensors)
+        xs, ys = saved[: ctx.count], saved[ctx.count :]
+        return (None, None, None, *ctx.rule(xs, ys, list(upstream)))
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Any, ...]:
+        if count_forward() > 1:  # torch runs this without forward mode: the result would be 0
+            raise NotSupportedError(
+                "torch has no forward mode (jvp) of the forward mode of a custom derivative. Write "
+                "one of the two as grad() or vjp()."
+            )
+        saved = list(ctx.saved_tensors)
+        xs, ys = saved[: ctx.count], saved[ctx.count :]
+        return tuple(ctx.push(xs, ys, list(tangents[3:])))
 
 
 def checkpoint(fn: ListFn) -> ListFn:

@@ -3,6 +3,7 @@
 import torch
 
 from ..._core import tracing
+from ..._core.following import mark_computed
 from ._private import is_batched, is_wrapped, run_while_tracing
 from ._types import Tensor
 
@@ -10,6 +11,7 @@ from ._types import Tensor
 tracing.python_compiler["backend"] = "torch"
 tracing.python_compiler["is_compiling"] = torch.compiler.is_compiling
 tracing.python_compiler["when_unreached"] = run_while_tracing(tracing.raise_unreached)
+mark_computed(run_while_tracing)
 
 
 def is_tracing() -> bool:
