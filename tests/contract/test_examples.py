@@ -32,7 +32,14 @@ STEPS = {
 # bfloat16 has eight binary digits.
 CLOSENESS = {"gpt_bfloat16": 2e-2}
 # Those that draw a picture of what they have learned.
-DRAWING = ("diffusion", "graph_attention", "time_series", "ppo_cart_pole", "gpt_bfloat16")
+DRAWING = (
+    "text_classifier",
+    "diffusion",
+    "graph_attention",
+    "time_series",
+    "ppo_cart_pole",
+    "gpt_bfloat16",
+)
 
 
 def load(name):
