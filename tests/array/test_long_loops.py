@@ -75,15 +75,15 @@ def test_a_loop_stays_a_loop():
     assert long_loops.loops_in_graph["count"] == before + 1
 
 
-@pytest.mark.long  # four programs of torch's compiler
-def test_derivatives_around_and_bodies_that_must_be_unrolled():
+@pytest.mark.long  # three programs of torch's compiler
+def test_derivatives_around_and_bodies_that_draw(lines):
     (h, _), _ = trellis.compile(steps)(torch.tensor(W), torch.tensor(inputs(200)))
     np.testing.assert_allclose(h, expected(200)[0], atol=1e-6)
     w = torch.tensor(W, requires_grad=True)
-    xs = torch.tensor(inputs(40))
+    xs = torch.tensor(inputs(long_loops.LONG))
     trellis.compile(loss)(w, xs).backward()
     by_hand = trellis.grad(loss)(torch.tensor(W), xs)
-    # Sums of 40 steps in float32.
+    # Sums over the steps in float32.
     np.testing.assert_allclose(w.grad, by_hand, rtol=1e-4, atol=1e-6)
 
     def noisy(xs, key):
@@ -96,10 +96,11 @@ def test_derivatives_around_and_bodies_that_must_be_unrolled():
     for _ in range(2):
         # A stream counts its draws outside of the loop: each step has its own number.
         np.testing.assert_allclose(compiled(xs, key), noisy(xs, key), rtol=1e-5, atol=1e-5)
+    assert len(lines()) == 1 and "with draws" in lines()[0]
 
 
 def test_derivatives_inside_leave_the_compiler(lines):
-    length = long_loops.VERY_LONG
+    length = long_loops.LONG
     xs, w = inputs(length), torch.tensor(W)
     step = trellis.compile(lambda w, xs: trellis.value_and_grad(loss)(w, xs))
     for _ in range(2):
@@ -118,4 +119,4 @@ def test_without_the_compiler_its_rules_stay():
         return trellis.grad(loss)(w, xs) + trellis.random_uniform(shape=())
 
     with pytest.raises(errors.TracingError):
-        trellis.compile(step)(torch.tensor(W), torch.tensor(inputs(long_loops.VERY_LONG)))
+        trellis.compile(step)(torch.tensor(W), torch.tensor(inputs(long_loops.LONG)))

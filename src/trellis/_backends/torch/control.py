@@ -11,7 +11,7 @@ from ._private import run_while_tracing, running_transform
 from ._private import scan as scan_in_graph
 from ._private import while_loop as while_loop_in_graph
 from .gradients import LOOP, RULE, compiling_inside, entered
-from .long_loops import LONG, VERY_LONG, leave_the_compiler, loops_in_graph, note_a_loop
+from .long_loops import LONG, leave_the_compiler, loops_in_graph, note_a_loop
 
 
 def _is_traced(pred: Any) -> bool:
@@ -138,8 +138,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
             found = _traced_scan(fn, init, leaves, spec)
             if found is not None:
                 return found
-        if length >= VERY_LONG:
-            _leave(length)
+        _leave(length)
     for i in range(length):
         carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
         outputs.append(tree.flatten(y))

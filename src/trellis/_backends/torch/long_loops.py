@@ -1,21 +1,22 @@
-"""Loops of many steps under torch.compile, which unrolls them: it takes about 0.2 s for each step.
+"""Loops of many steps under torch.compile, which unrolls them: that takes 0.1 to 0.3 s for a step.
 
-A scan of `LONG` steps stays one loop of the graph, by torch's own operator. It has no derivative
-inside a compiled function: there a scan of `VERY_LONG` steps ends the compilation, and the function
-runs without the compiler from then on, at about the speed of the unrolled program.
+A scan of `LONG` steps stays one loop of the graph, by torch's own operator, which runs at about the
+speed of the loop without a compiler. (A shorter one is unrolled, which is faster when it runs.) It
+has no derivative inside a compiled function, and its body may write to nothing outside, as draws
+do. There such a scan ends the compilation, and the function runs without the compiler from then on.
 """
 
 import logging
 from collections.abc import Callable
 from typing import Any
 
-LONG, VERY_LONG = 32, 128
+LONG = 128
 
 # Whether loops may stay loops (changed while a function that has one is compiled again), and how
 # many were traced so far.
 loops_in_graph: dict[str, int] = {"are_kept": True, "count": 0}
 
-_TOO_LONG = "steps inside a derivative are too many to unroll"
+_TOO_LONG = "steps are too many to unroll"
 _LOG = logging.getLogger("trellis")
 
 
@@ -51,7 +52,7 @@ def unrolled(compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def say_so(fn: Any) -> None:
     """One line for users, once for each function."""
     _LOG.warning(
-        f"trellis: {getattr(fn, '__name__', repr(fn))}() has a scan of {VERY_LONG} steps or more "
-        "inside a derivative, which torch.compile would unroll for minutes. It runs without the "
-        "compiler."
+        f"trellis: {getattr(fn, '__name__', repr(fn))}() has a scan of {LONG} steps or more inside "
+        "a derivative, or with draws, which torch.compile would unroll for minutes. It runs "
+        "without the compiler."
     )
