@@ -4,7 +4,7 @@ The first call of a step, less the second: tracing and the framework's compiler,
 of the process and of the compilers that it starts. Each measurement is a new process with empty
 caches. torch's own step is compiled in the two pieces that its documentation recommends, loss and
 optimizer, so that both sides compile the same arithmetic. The GPT has 105,000 parameters, AdamW,
-clipping and dropout; its rows without one of these show what each adds. The scan has 200 steps of a
+clipping and dropout; its rows without one of these show what each adds. The scan has 300 steps of a
 recurrence. Native code and Trellis compile side by side, each on a core of its own.
 
     python benchmarks/compile_time.py [--quick | --long] [--only NAME] [backend ...]

@@ -1,8 +1,8 @@
-"""A recurrence of 200 steps, as each framework's own users write it, and by `trellis.scan`."""
+"""A recurrence of 300 steps, as each framework's own users write it, and by `trellis.scan`."""
 
 import numpy as np
 
-STEPS, WIDTH = 200, 64
+STEPS, WIDTH = 300, 64
 
 
 def numbers():

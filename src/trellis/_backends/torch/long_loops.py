@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-LONG = 128
+LONG = 256
 
 # Whether loops may stay loops (changed while a function that has one is compiled again), and how
 # many were traced so far.
@@ -53,6 +53,6 @@ def say_so(fn: Any) -> None:
     """One line for users, once for each function."""
     _LOG.warning(
         f"trellis: {getattr(fn, '__name__', repr(fn))}() has a scan of {LONG} steps or more inside "
-        "a derivative, or with draws, which torch.compile would unroll for minutes. It runs "
-        "without the compiler."
+        "a derivative, or with draws, which torch.compile would unroll for a minute or more. It "
+        "runs without the compiler."
     )
