@@ -4,10 +4,10 @@ The first call of a step, less the second: tracing and the framework's compiler,
 of the process and of the compilers that it starts. Each measurement is a new process with empty
 caches. torch's own step is compiled in the two pieces that its documentation recommends, loss and
 optimizer, so that both sides compile the same arithmetic. The GPT has 105,000 parameters, AdamW,
-clipping and dropout; its rows without one of these show what each adds. Native code and Trellis
-compile side by side, each on a core of its own.
+clipping and dropout; its rows without one of these show what each adds. The scan has 300 steps of a
+recurrence. Native code and Trellis compile side by side, each on a core of its own.
 
-    python benchmarks/compile_time.py [--quick | --long] [backend ...]
+    python benchmarks/compile_time.py [--quick | --long] [--only NAME] [backend ...]
 """
 
 import json
@@ -22,7 +22,7 @@ from importlib import import_module
 from harness import QUICK, Report, Row, one_core
 
 BACKENDS = ("torch", "jax", "tensorflow")
-NAMES = ("mlp", "gpt")
+NAMES = ("mlp", "gpt", "scan", "scan and gradient")
 # Minutes of torch's compiler.
 LONG_NAMES = ("cnn", "deep_transformer", "gpt without dropout", "gpt without clipping")
 LIMIT = 1.2
@@ -36,6 +36,11 @@ def seconds() -> float:
 
 
 def step_of(backend: str, name: str, contestant: str):
+    if name.startswith("scan"):
+        import scans
+
+        maker = scans.trellis_step if contestant == "trellis" else scans.native_step
+        return maker(backend, "gradient" in name)
     if name.startswith("gpt"):
         options = {
             "dropout": 0.0 if "dropout" in name else 0.1,
@@ -96,9 +101,12 @@ def measured(backend: str, name: str, contestant: str, core: int | None) -> floa
 
 def main() -> None:
     chosen = [b for b in sys.argv[1:] if b in BACKENDS] or list(BACKENDS)
+    names = ("mlp",) if QUICK else (*NAMES, *(LONG_NAMES if LONG else ()))
+    if "--only" in sys.argv:
+        names = (sys.argv[sys.argv.index("--only") + 1],)
     report = Report("compile_time", "Compiling a training step, in a cold process")
     for backend in chosen:
-        for name in ("mlp",) if QUICK else (*NAMES, *(LONG_NAMES if LONG else ())):
+        for name in names:
             taken = pair(backend, name)
             row = Row(f"{backend} {name}", taken, dict.fromkeys(taken, 0.0), LIMIT)
             report.rows.append(row)

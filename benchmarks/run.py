@@ -33,6 +33,7 @@ NAMES = (
     "loss_curves",
     "interchange",
     "checkpoints",
+    "data",
     "distributed",
     "board_ingest",
     "board_overhead",

@@ -1,6 +1,6 @@
 """Public functions about whole programs; their first call imports what they need."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._core.dispatch import load
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
-def trace(fn: Callable[..., Any], /, *args: Any) -> "Graph":
+def trace(
+    fn: Callable[..., Any],
+    /,
+    *args: Any,
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+) -> "Graph":
     """The graph of what `fn(*args)` computes: every call and operator on arrays, in order.
 
     Arrays among the arguments become inputs; dicts and Containers of arrays, and the variables and
@@ -24,6 +29,9 @@ def trace(fn: Callable[..., Any], /, *args: Any) -> "Graph":
     `graph.to_source("torch")` writes the program as plain code of a framework, `graph.draw()` as a
     picture, `graph.count()` counts its operations, parameters, memory and FLOPs.
 
+    `dynamic={"x": {0: "batch"}}` leaves sizes of inputs open, by the names of the parameters of
+    `fn`: the source of the graph then works for every size. The program is traced with several.
+
     >>> import numpy as np, trellis
     >>> graph = trellis.trace(lambda x: trellis.tanh(x) * 2, np.ones((2, 3), "float32"))
     >>> [node.op.__name__ for node in graph.nodes]
@@ -31,7 +39,8 @@ def trace(fn: Callable[..., Any], /, *args: Any) -> "Graph":
     """
     from .graph.tracing import traced
 
-    return traced(fn, args)
+    check_arguments(trace, locals())
+    return traced(fn, args, dynamic)
 
 
 def diverge(

@@ -39,6 +39,7 @@ STEPS = {
 CLOSENESS = {"gpt_bfloat16": 2e-2}
 # Those that draw a picture of what they have learned.
 DRAWING = (
+    "text_classifier",
     "diffusion",
     "graph_attention",
     "time_series",

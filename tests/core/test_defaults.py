@@ -77,6 +77,9 @@ def test_what_is_known_of_numpy():
     gone = BackendInfo("none", "no_such_module.core", "no-such-thing[x]", "p")
     assert not gone.is_installed and not gone.is_loaded and gone.version == ""
     assert BackendInfo("n", "no_such_module", "numpy[extra]", "p").version == np.__version__
+    # The package of another name that brings the module, not the one that asks for it.
+    assert BackendInfo("n", "_pytest", "trellis-ml[n]", "p").version == pytest.__version__
+    assert BackendInfo("n", "no_such_module", "trellis-ml[n]", "p").version == ""
 
 
 def test_whoever_asks_is_told_of_backends(monkeypatch):

@@ -295,9 +295,14 @@ def test_lines(content, expected, tmp_path):
     path.write_bytes(content)
     lines = Lines(path)
     assert [lines[i] for i in range(len(lines))] == expected
+    assert lines.__getitems__([*range(len(lines))][::-1]) == expected[::-1]
     assert lines.lengths.tolist() == [len(line.encode()) for line in expected]
     with pytest.raises(IndexError):
         lines[len(lines)]
+    with pytest.raises(IndexError):
+        lines.__getitems__([0, len(lines)])
+    with pytest.raises(IndexError):
+        lines.__getitems__([-len(lines) - 1])
 
 
 def test_lines_of_several_files(tmp_path):
@@ -306,6 +311,7 @@ def test_lines_of_several_files(tmp_path):
     (tmp_path / "c").write_text("3\n4")
     lines = Lines([tmp_path / name for name in "abc"])
     assert [lines[i] for i in range(4)] == ["1", "2", "3", "4"] and lines[-1] == "4"
+    assert lines.__getitems__([3, 0, 2]) == ["4", "1", "3"]
     again = pickle.loads(pickle.dumps(lines))
     assert again[2] == "3"
     batches = list(Loader(lines, 3, map=int))

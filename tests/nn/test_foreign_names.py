@@ -1,5 +1,7 @@
 """Names of other libraries in place of ours: the error says what to write."""
 
+import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -9,6 +11,9 @@ import pytest
 import trellis
 from trellis import nn
 from trellis.nn.module.foreign import INSTEAD
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import layer_difference
 
 ROWS = tomllib.loads(
     (Path(__file__).parents[2] / "docs/counterparts.toml").read_text(encoding="utf-8")
@@ -40,6 +45,49 @@ def test_layers(name):
     with pytest.raises(AttributeError, match=r"Did you mean trellis\.nn\.(\w+)\?") as caught:
         getattr(nn, name)
     assert str(caught.value).rpartition(".")[2].strip("?") in FOREIGN[name]
+
+
+ELSEWHERE = tomllib.loads(layer_difference.ELSEWHERE.read_text(encoding="utf-8"))
+LIBRARY = {"torch.nn": "torch", "keras.layers": "keras"}
+
+
+@pytest.mark.parametrize(
+    "library", [pytest.param(x, marks=pytest.mark.needs(LIBRARY[x])) for x in LIBRARY]
+)
+def test_each_layer_elsewhere_has_a_place(library):
+    """A class, or a line that says what to write; and no line for what has a class, or is gone."""
+    assert layer_difference.difference(library) == []
+    assert sorted(set(ELSEWHERE[library]) - set(layer_difference.theirs(library))) == []
+    assert [x for x in ELSEWHERE[library] if layer_difference.has_a_class(library, x)] == []
+
+
+@pytest.mark.parametrize("library", ELSEWHERE)
+def test_what_is_written_instead_exists(library):
+    spaces = {"nn": nn, "F": trellis.functional, "data": trellis.data, "convert": trellis.convert}
+    for text in ELSEWHERE[library].values():
+        for path in re.findall(r"\b(?:nn|F|data|convert|trellis)(?:\.\w+)+", text):
+            first, *names = path.split(".")
+            found = spaces.get(first, trellis)
+            for name in names:
+                found = getattr(found, name)
+
+
+def test_layers_in_other_words():
+    """Some of the table, against their formulas."""
+    x, alpha, groups = np.linspace(-2, 2, 8, dtype="float32").reshape(1, 2, 4), 0.7, 2
+    chosen = {
+        "CELU": np.maximum(x, 0) + np.minimum(alpha * (np.exp(x / alpha) - 1), 0),
+        "ChannelShuffle": x[..., [0, 2, 1, 3]],
+        "Softshrink": np.sign(x) * np.maximum(np.abs(x) - 0.5, 0),
+        "Hardshrink": np.where(np.abs(x) > 0.5, x, 0),
+        "Tanhshrink": x - np.tanh(x),
+        "Softmin": np.exp(-x) / np.exp(-x).sum(-1, keepdims=True),
+    }
+    names = {"F": trellis.functional, "trellis": trellis, "alpha": alpha, "groups": groups}
+    for name, expected in chosen.items():
+        layer = eval(ELSEWHERE["torch.nn"][name].strip("`"), names)
+        # Elementary functions of numbers up to 8, in float32.
+        np.testing.assert_allclose(nn.Sequential(layer)(x), expected, rtol=2e-6, atol=1e-6)
 
 
 def test_names_that_mean_nothing_get_no_hint():

@@ -210,6 +210,21 @@ def test_muon_where_it_is_asked_for(array, backend):
         muon.update(w, state)
 
 
+@pytest.mark.needs("torch")
+def test_muon_is_that_of_torch():
+    """Its iteration is in bfloat16, with eight binary digits: 1/256 of each of 20 steps of 0.02."""
+    start = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
+    w, v = torch.nn.Parameter(torch.tensor(start)), start
+    theirs, ours = torch.optim.Muon([w], 0.02, 0.1, 0.95), optim.Muon(0.02, 0.95, 0.1)
+    for i in range(20):
+        g = np.random.default_rng(i).normal(size=(6, 4)).astype("float32")
+        w.grad = torch.tensor(g)
+        theirs.step()
+        v = ours.step(v, g)
+    assert np.abs(v - start).max() > 0.1
+    np.testing.assert_allclose(v, w.detach().numpy(), atol=20 * 0.02 / 256 * 2)
+
+
 def test_dir_shows_the_schedules():
     assert "schedules" in dir(optim)
 

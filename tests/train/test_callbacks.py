@@ -256,7 +256,7 @@ def test_the_first_module_is_named(backend):
     with trellis.using_backend(backend):
         model = nn.Sequential(nn.Linear(1, 2), Root(), nn.ReLU(), nn.Linear(2, 1))
     with np.errstate(all="ignore"):
-        with pytest.raises(NonFiniteError, match="module whose output is not finite is 'Root_0'"):
+        with pytest.raises(NonFiniteError, match=r"not finite is layers_v1 \(Root\)"):
             run(model, train.StopOnNonFinite())
 
 

@@ -40,9 +40,16 @@ class BackendInfo:
     @property
     def version(self) -> str:
         """The version of the framework that is installed, "" for none."""
-        from importlib.metadata import PackageNotFoundError, version
+        from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
-        for name in (self._top(), self.distribution.partition("[")[0]):
+        top = self._top()
+        try:
+            return version(top)
+        except PackageNotFoundError:  # brought by a package of another name, as by tensorflow-cpu
+            needed = self.distribution.partition("[")[0]
+            names = packages_distributions().get(top, [])
+            names += [needed] if needed != "trellis-ml" else []
+        for name in names:
             try:
                 return version(name)
             except PackageNotFoundError:

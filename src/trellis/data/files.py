@@ -126,12 +126,25 @@ class Lines:
         if not -count <= index < count:
             raise IndexError(f"line {index} of {count}")
         index = int(index) % count
+        content = self._content_of(index)
+        line = content[self._begins.item(index) : self._ends.item(index)]
+        return str(line, self._encoding)
+
+    def __getitems__(self, indices: list[int]) -> list[str]:
+        """Several lines at once, as loaders of torch and ours ask for them."""
+        if len(self._paths) > 1 or not indices or min(indices) < 0:
+            return [self[index] for index in indices]
+        begins, ends = self._begins[indices].tolist(), self._ends[indices].tolist()
+        content, encoding = self._content_of(0), self._encoding
+        return [str(content[begin:end], encoding) for begin, end in zip(begins, ends)]
+
+    def _content_of(self, index: int) -> Any:
+        """The bytes of the file that a line is in."""
         file = bisect_right(self._firsts, index) - 1
         content = self._open.get(file)
         if content is None:
             content = self._open[file] = _content(self._paths[file])
-        line = content[self._begins.item(index) : self._ends.item(index)]
-        return str(line, self._encoding)
+        return content
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_open": {}}

@@ -22,6 +22,7 @@ _ROUNDS = 4  # of a Feistel network: enough where each round is a pseudorandom f
 FOR_ORDER, FOR_EXAMPLES, FOR_POOLS = 0, 1, 2
 
 
+@lru_cache(maxsize=16)  # every batch of an epoch asks for the same ones
 def epoch_key(key: Words, purpose: int, epoch: int) -> Words:
     """The key of one purpose in one epoch."""
     return fold_in_words(fold_in_words(key, purpose), epoch)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .count import Count
+    from .open_sizes import OpenAxes
 
 Shape = tuple[int | str | None, ...]  # an axis without a fixed size has a name, or None
 
@@ -61,6 +62,7 @@ class Graph(Function):
     buffers: dict[str, Value] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
     updates: dict[str, Value] = field(default_factory=dict)
+    open_axes: "OpenAxes | None" = field(default=None, init=False, repr=False, compare=False)
 
     def to_source(self, framework: str, name: str = "forward") -> str:
         """The program as a file of plain code for "numpy", "jax", "torch" or "tensorflow", without
@@ -75,6 +77,10 @@ class Graph(Function):
         """
         from .eject import eject
 
+        if self.open_axes is not None:
+            from .open_sizes import eject_open
+
+            return eject_open(self, framework, name)
         return eject(self, framework, name)
 
     def draw(self, path: "str | os.PathLike[str] | None" = None) -> str:

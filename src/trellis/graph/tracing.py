@@ -4,7 +4,7 @@ import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _array, fft, linalg
 from .._array import (
@@ -34,6 +34,9 @@ from .graph import Graph, Value
 from .kernels import kernel
 from .passes import drop_unused
 
+if TYPE_CHECKING:
+    from .open_sizes import Dynamic
+
 _FILES = (casting, creation, elementwise, indexing, manipulation, products, reduction, searching,
           sets, sorting)  # fmt: skip
 _GROUPS = {"linalg": linalg, "fft": fft}
@@ -42,8 +45,15 @@ _OUTSIDE = ("asarray", "from_numpy", "from_dlpack")
 _CALLED = ("checkpoint", "custom_vjp")
 
 
-def traced(fn: Callable[..., Any], args: tuple[Any, ...]) -> Graph:
+def traced(
+    fn: Callable[..., Any], args: tuple[Any, ...], dynamic: "Dynamic | None" = None
+) -> Graph:
     """`trellis.trace`."""
+    if dynamic:
+        from .open_sizes import traced_open
+
+        names = _parameter_names(fn, len(args))
+        return traced_open(lambda given: traced(fn, tuple(given)), names, args, dynamic)
     refuse_compilers()
     if not callable(fn):
         raise ArgumentTypeError(

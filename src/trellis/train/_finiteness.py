@@ -26,6 +26,8 @@ class LastStep:
         """A sentence about the first numbers of the step that are not finite."""
         if self._given is None:
             return ""
+        from ..debug.watching import watch  # a run without errors does not need it
+
         v, buffers, key, inputs, targets = self._given
         wrong = _first(v)
         if wrong is not None:
@@ -39,11 +41,11 @@ class LastStep:
                 return f"The first numbers that are not finite are in the data: {part}."
         if self._precision is not None:
             v, inputs = cast_floats(v, self._precision), cast_floats(inputs, self._precision)
-        with stream(key):
-            output = self._model(*inputs, v=v, buffers=buffers, track_submod_rets=True)
-        for name, returned in self._model.submod_rets.items():
-            if not _is_finite(returned):
-                return f"The first module whose output is not finite is {name.strip()!r}."
+        with stream(key), watch(self._model, show=False) as seen:
+            output = self._model(*inputs, v=v, buffers=buffers)
+        if seen.first_nonfinite is not None and not seen.first_nonfinite.startswith("."):
+            named = seen.first_nonfinite.partition(",")[0]
+            return f"The first module whose output is not finite is {named}."
         if not _is_finite(output):
             return f"The output of {type(self._model).__name__} itself is the first that is not."
         return "The output of the model is finite: the loss function makes it so."

@@ -200,8 +200,19 @@ def permutation(key: Words, length: int) -> Any:
     for _ in range(sorting_rounds(length)):
         following, here = pairs(key, 2).tolist()
         key = (following[0], following[1])
-        order = order[np.argsort(bits((here[0], here[1]), length, _U32), kind="stable")]
+        order = order[_stable_order(bits((here[0], here[1]), length, _U32))]
     return order
+
+
+def _stable_order(draws: Any) -> Any:
+    """np.argsort(draws, kind="stable") of 32-bit draws: each with its position below it, in one
+    word, can be sorted as a number, for which NumPy uses vector instructions (10 to 25 times as
+    fast)."""
+    if draws.size > MASK:
+        return np.argsort(draws, kind="stable")
+    together = draws.astype(_U64) << _U64(32) | np.arange(draws.size, dtype=_U64)
+    together.sort()
+    return (together & _U64(MASK)).astype(np.int64)
 
 
 # The hash -----------------------------------------------------------------------------------------

@@ -300,6 +300,19 @@ def _while_loop() -> Callable[..., Any]:
 while_loop: Any = getattr(torch, "while_loop", None) or opened("torch.while_loop", _while_loop)
 
 
+# A scan as one loop of the graph. Probed by importing it (running it would import Dynamo, for a
+# second); what it cannot compile is unrolled. The fallback unrolls all.
+
+
+def _scan() -> Callable[..., Any]:
+    from torch._higher_order_ops.scan import scan
+
+    return scan
+
+
+scan: Any = getattr(torch, "scan", None) or opened("torch.scan", _scan)
+
+
 # Gamma draws ------------------------------------------------------------------------------------
 # How a draw changes with its shape parameter. Probed by a call.
 

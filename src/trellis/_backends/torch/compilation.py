@@ -13,6 +13,7 @@ from ..._core import tree
 from ..._core.donation import give_away, places
 from ..._core.tracing import UNREACHED, pretending, python_compiler, raise_unreached
 from ._private import is_alone, run_while_tracing, running_transform
+from .long_loops import is_too_long, loops_in_graph, say_so, unrolled
 
 
 def compile_function(
@@ -32,20 +33,31 @@ def compile_function(
 def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callable[..., Any]:
     """The first one compiled; `fn` is named in errors."""
     compiled = torch.compile(compiled_fn, fullgraph=True)
-    # Whether all gradients by the variables are zero although the function uses them.
-    is_flat = False
+    # Whether all gradients by the variables are zero although the function uses them; and whether
+    # it has loops that the compiler must unroll, or cannot.
+    is_flat = is_unrolled = is_long = False
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:
-        nonlocal is_flat
+        nonlocal is_flat, is_unrolled, is_long
         if is_flat:
             return _unchecked(compiled, args, kwargs)
+        if is_long:
+            return _uncompiled(compiled_fn, args, kwargs)
+        before = loops_in_graph["count"]
         try:
-            return compiled(*args, **kwargs)
+            return unrolled(compiled, args, kwargs) if is_unrolled else compiled(*args, **kwargs)
         except Exception as error:
+            if is_too_long(error):
+                is_long = True
+                say_so(fn)
+                return _uncompiled(compiled_fn, args, kwargs)
             # By name: importing torch._dynamo takes a second, which only compiling should cost.
             if type(error).__module__ != "torch._dynamo.exc":
                 raise
+            if loops_in_graph["count"] > before and not is_unrolled:
+                is_unrolled = True
+                return called(*args, **kwargs)
             found = _explained(fn, args, kwargs, error)
             is_flat = found is error and UNREACHED in str(error)
             if not is_flat:
@@ -53,6 +65,12 @@ def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callab
         return _unchecked(compiled, args, kwargs)
 
     return called
+
+
+def _uncompiled(fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The call without the compiler; what a compiler would raise for raises."""
+    with pretending("torch"):
+        return fn(*args, **kwargs)
 
 
 def _unchecked(compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -7,9 +7,11 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
-from ._private import running_transform
+from ._private import run_while_tracing, running_transform
+from ._private import scan as scan_in_graph
 from ._private import while_loop as while_loop_in_graph
 from .gradients import LOOP, RULE, compiling_inside, entered
+from .long_loops import LONG, leave_the_compiler, loops_in_graph, note_a_loop
 
 
 def _is_traced(pred: Any) -> bool:
@@ -126,11 +128,17 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     """Carry a state along axis 0 of `xs`: `carry, y = fn(carry, x)`; returns the last carry and all
     `y`.
 
-    A Python loop: torch.compile unrolls it, so the graph grows with the length.
+    A Python loop. torch.compile unrolls a short one; see `long_loops` for the others.
     """
     leaves, spec = tree.flatten(xs)
     carry, outputs = init, []
     length = leaves[0].shape[0]
+    if length >= LONG and torch.compiler.is_compiling():
+        if not compiling_inside and loops_in_graph["are_kept"]:
+            found = _traced_scan(fn, init, leaves, spec)
+            if found is not None:
+                return found
+        _leave(length)
     for i in range(length):
         carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
         outputs.append(tree.flatten(y))
@@ -142,6 +150,38 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         return carry, tree.unflatten(out_spec, [y.new_empty((0, *y.shape)) for y in ys])
     columns = [_stacked([ys[i] for ys, _ in outputs]) for i in range(len(outputs[0][0]))]
     return carry, tree.unflatten(outputs[0][1], columns)
+
+
+_leave, _note = run_while_tracing(leave_the_compiler), run_while_tracing(note_a_loop)
+
+
+def _traced_scan(fn: Any, init: Any, leaves: list[Any], spec: Any) -> Any:
+    """One loop of the graph; None where the state is not made of tensors."""
+    states, state_spec = tree.flatten(init)
+    if scan_in_graph is None or not all([isinstance(x, torch.Tensor) for x in states]):
+        return None
+    _note()
+    # One step beside the loop finds the structure of the outputs, which a loop cannot tell. The
+    # compiler drops its numbers.
+    first = fn(init, tree.unflatten(spec, [leaf[0] for leaf in leaves]))
+    out_spec = tree.flatten(first[1])[1]
+
+    def step(carry: Any, x: Any) -> Any:
+        new, y = fn(tree.unflatten(state_spec, list(carry)), tree.unflatten(spec, list(x)))
+        return _fresh(tree.leaves(new)), _fresh(tree.leaves(y))
+
+    last, ys = entered(
+        LOOP,
+        lambda: scan_in_graph(step, _fresh(states), [leaf.contiguous() for leaf in leaves]),
+    )
+    return tree.unflatten(state_spec, list(last)), tree.unflatten(out_spec, list(ys))
+
+
+def _fresh(values: list[Any]) -> list[Any]:
+    """New tensors, one after the other in memory: those of a loop may not share it, and have the
+    same layout in every step."""
+    tensors = [y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in values]
+    return [y.clone(memory_format=torch.contiguous_format) for y in tensors]
 
 
 def _stacked(column: list[Any]) -> Any:

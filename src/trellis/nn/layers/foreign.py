@@ -40,13 +40,17 @@ _OURS = {
     "TripletMarginLoss": "TripletLoss",
     "KLDivLoss": "KLDivergenceLoss",
     "Poisson": "PoissonNLLLoss",
+    "UpSampling1D": "Upsample",
     "UpSampling2D": "Upsample",
+    "UpSampling3D": "Upsample",
+    "RNNCell": "RNN",
+    "SimpleRNNCell": "RNN",
 }
 _WORDS = {"average": "avg", "pooling": "pool", "normalization": "norm", "spatial": ""}
 
 
-def ours_for(name: str, known: list[str]) -> str | None:
-    """The layer of ours that is meant by `name`, or None.
+def ours_for(name: str, known: list[str], is_exact: bool = False) -> str | None:
+    """The layer of ours that is meant by `name`, or None; `is_exact`: not one that looks alike.
 
     >>> ours_for("Dense", ["Linear"]), ours_for("Conv2d", ["Conv1D", "Conv2D"])
     ('Linear', 'Conv2D')
@@ -56,6 +60,8 @@ def ours_for(name: str, known: list[str]) -> str | None:
     plain = {_plain(ours): ours for ours in known}
     if _plain(name) in plain:
         return plain[_plain(name)]
+    if is_exact:
+        return None
     close = get_close_matches(_plain(name), list(plain), n=1, cutoff=0.8)
     return plain[close[0]] if close else None
 

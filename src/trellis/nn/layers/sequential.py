@@ -1,7 +1,7 @@
 """Modules that hold others, or only pass on."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from ..._array.manipulation import reshape
@@ -10,6 +10,8 @@ from ..._core.typing import A
 from ..._gradients.checkpoint import checkpoint
 from ..module.module import Module
 from .layer import Layer, Options
+
+Layerlike = Module | Callable[[Any], Any]
 
 
 class Sequential(Layer):
@@ -23,6 +25,13 @@ class Sequential(Layer):
     >>> model.v.key_chains()
     ['layers/v0/b', 'layers/v0/w', 'layers/v2/b', 'layers/v2/w']
 
+    A function of one array is a layer too:
+
+    >>> nn.Sequential(nn.Linear(4, 8), lambda x: trellis.reshape(x, (-1, 2, 4)), nn.Tanh())(
+    ...     np.ones((3, 4), "float32")
+    ... ).shape
+    (3, 2, 4)
+
     A dict names them:
 
     >>> model = nn.Sequential({"body": nn.Linear(4, 8), "head": nn.Linear(8, 2)})
@@ -30,11 +39,11 @@ class Sequential(Layer):
     (['body/b', 'body/w', 'head/b', 'head/w'], Linear(8, 2))
     """
 
-    def __init__(self, *modules: Module | Mapping[str, Module], **options: Unpack[Options]):
+    def __init__(self, *modules: Layerlike | Mapping[str, Layerlike], **options: Unpack[Options]):
         """Modules in a row.
 
         Arguments:
-            modules: the modules, first to last; or one dict of them, with their names
+            modules: the modules or functions, first to last; or one dict of them, with their names
             options: those of `Module`
         """
         self._names: tuple[str, ...] = ()
@@ -52,7 +61,7 @@ class Sequential(Layer):
             self._layers = list(modules)
         super().__init__(**options)
 
-    def _set_named(self, modules: Mapping[str, Module]) -> None:
+    def _set_named(self, modules: Mapping[str, Layerlike]) -> None:
         """Each module as an attribute of its own, so that the name is that of its variables."""
         for name, module in modules.items():
             if not isinstance(name, str) or name.startswith("_") or hasattr(self, name):

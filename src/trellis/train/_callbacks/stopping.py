@@ -76,7 +76,7 @@ class StopOnNonFinite(Callback):
     ...         )
     ... except trellis.errors.NonFiniteError as error:
     ...     print(str(error).split(". ")[1])
-    The first module whose output is not finite is 'Root_0'
+    The first module whose output is not finite is layers_v1 (Root)
     """
 
     names_modules = True
