@@ -23,7 +23,7 @@ def _eight_steps_are_many(monkeypatch):
 
 def kept():
     """How many loops were kept so far."""
-    from trellis._backends.torch.long_loops import loops_in_graph
+    from trellis._backends.torch._long_loops import loops_in_graph
 
     return loops_in_graph["count"]
 
