@@ -62,7 +62,7 @@ class Graph(Function):
     buffers: dict[str, Value] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
     updates: dict[str, Value] = field(default_factory=dict)
-    open_axes: "OpenAxes | None" = field(default=None, init=False, repr=False, compare=False)
+    _open_axes: "OpenAxes | None" = field(default=None, init=False, repr=False, compare=False)
 
     def to_source(self, framework: str, name: str = "forward") -> str:
         """The program as a file of plain code for "numpy", "jax", "torch" or "tensorflow", without
@@ -77,7 +77,7 @@ class Graph(Function):
         """
         from .eject import eject
 
-        if self.open_axes is not None:
+        if self._open_axes is not None:
             from .open_sizes import eject_open
 
             return eject_open(self, framework, name)

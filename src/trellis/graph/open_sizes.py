@@ -82,7 +82,7 @@ def traced_open(
         axes.graphs.append(
             trace([_resized(arg, found, axes, run) for arg, found in zip(args, words)])
         )
-    graph.open_axes = axes
+    graph._open_axes = axes
     return graph
 
 
@@ -122,7 +122,7 @@ def eject_open(graph: "Graph", framework: str, name: str) -> str:
     """`Graph.to_source` with open sizes."""
     from .eject import eject
 
-    axes = graph.open_axes
+    axes = graph._open_axes
     assert axes is not None, "asked for by graphs that have them"
     texts = [eject(each, framework, name) for each in axes.graphs]
     runs = [list(tokenize.generate_tokens(io.StringIO(text).readline)) for text in texts]
@@ -222,7 +222,7 @@ def _with_sizes(
     text: str, graph: "Graph", name: str, framework: str, local: Mapping[str, str]
 ) -> str:
     """The program with a line for each size at its beginning."""
-    axes = graph.open_axes
+    axes = graph._open_axes
     assert axes is not None
     functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
     function = next(each for each in functions if each.name == name)
