@@ -37,6 +37,10 @@ def pytest_configure(config):
     is_native = kind == "native"
     # SciPy and scikit-learn read it when they are imported.
     os.environ["SCIPY_ARRAY_API"] = json.dumps([NATIVE[name] if is_native else STANDARD])
+    if name == "jax":  # in 64 bits, as the tests expect
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
     namespace = None if is_native else _namespace(name)
     config.stash[_NAMESPACE] = namespace
     if any(["sklearn" in str(arg) for arg in config.args]):
@@ -64,11 +68,7 @@ _NAMESPACE = pytest.StashKey()
 
 
 def _namespace(name):
-    """That of wrapped arrays, in 64 bits as the tests expect."""
-    if name == "jax":
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
+    """That of wrapped arrays."""
     import trellis
     from trellis.array_api.array import namespace_over
 
