@@ -297,7 +297,7 @@ LOADED = {
     "from trellis import testing": 28,
     "from trellis import functional": 70,
     "from trellis import nn": 143,
-    "from trellis import optim": 58,
+    "from trellis import optim": 59,
     "from trellis import train": 136,
     "from trellis import graph": 70,
     "from trellis import convert": 4,
@@ -308,7 +308,7 @@ LOADED = {
     "from trellis import Module, conv2d, trace, diverge, generate": 161,
     "import trellis; trellis.nn": 143,
     "import trellis.nn, trellis.train": 196,
-    "from trellis import nn, train, optim": 221,
+    "from trellis import nn, train, optim": 222,
     "from trellis import exp": 61,
 }
 
