@@ -28,6 +28,8 @@ NAMES = (
     "optimizers",
     "layers",
     "random_numbers",
+    "solvers",
+    "sampling",
     "growth",
     "memory",
     "loss_curves",
@@ -52,10 +54,20 @@ ON_ONE_CORE = (
     "optimizers",
     "gradients",
     "random_numbers",
+    "solvers",
+    "sampling",
     "interchange",
 )
 # A short run has fewer rows and rounds, and leaves these out.
-LONG = ("loss_curves", "compile_time", "distributed", "working_sizes", "memory", "growth")
+LONG = (
+    "loss_curves",
+    "compile_time",
+    "distributed",
+    "working_sizes",
+    "memory",
+    "growth",
+    "sampling",
+)
 QUICK_LIMIT = 175
 
 
