@@ -12,8 +12,8 @@ import torch
 from ..._core import tree
 from ..._core.donation import give_away, places
 from ..._core.tracing import UNREACHED, pretending, python_compiler, raise_unreached
-from ._private import is_alone, run_while_tracing, running_transform
 from ._long_loops import is_too_long, loops_in_graph, say_so, unrolled
+from ._private import is_alone, run_while_tracing, running_transform
 
 
 def compile_function(

@@ -7,11 +7,11 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
+from ._long_loops import LONG, leave_the_compiler, loops_in_graph, note_a_loop
 from ._private import run_while_tracing, running_transform
 from ._private import scan as scan_in_graph
 from ._private import while_loop as while_loop_in_graph
 from .gradients import LOOP, RULE, compiling_inside, entered
-from ._long_loops import LONG, leave_the_compiler, loops_in_graph, note_a_loop
 
 
 def _is_traced(pred: Any) -> bool:
