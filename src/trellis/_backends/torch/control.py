@@ -128,7 +128,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     """Carry a state along axis 0 of `xs`: `carry, y = fn(carry, x)`; returns the last carry and all
     `y`.
 
-    A Python loop. torch.compile unrolls a short one; see `long_loops` for the others.
+    A Python loop. torch.compile unrolls a short one; see `_long_loops` for the others.
     """
     leaves, spec = tree.flatten(xs)
     carry, outputs = init, []
