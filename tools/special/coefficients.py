@@ -9,6 +9,7 @@ from pathlib import Path
 
 import mpmath as mp
 from fits import GOALS, Fit, polynomial
+from quadrature import rule
 from temme import temme_rows
 
 mp.mp.dps = 50
@@ -226,6 +227,16 @@ def split(number):
     return (float(first), float(second), float(number - first - second))
 
 
+def quadrature_lines():
+    """Enough points for exp(-t**2 / 2) from 0 to 8.5, and in float32 to 5.8."""
+    lines = ["# Gauss' and Legendre's rule on [0, 1]: points and weights."]
+    for kind, count in (("64", 24), ("32", 14)):
+        lines.append(f"QUADRATURE_{kind} = (")
+        lines += [f"    ({point!r}, {weight!r})," for point, weight in rule(count)]
+        lines.append(")")
+    return lines
+
+
 def main():
     lines = [
         '"""Written by tools/special/coefficients.py, which has the definition of every table.',
@@ -262,6 +273,7 @@ def main():
     for row in temme_rows():
         lines += ["    (", *[f"        {c!r}," for c in row], "    ),"]
     lines.append(")")
+    lines += quadrature_lines()
     TARGET.write_text("\n".join(lines) + "\n")
 
 

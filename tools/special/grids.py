@@ -95,6 +95,27 @@ def envelope_of_j1(x):
     return envelope(x) if x > 3 else 0.0
 
 
+def envelope_of_order(n, x):
+    """Up to the order there is no oscillation."""
+    return envelope(x) if x > n else 0.0
+
+
+def envelope_of_legendre(n, x):
+    """Of Legendre polynomials between their outer zeros; odd ones are 0 at 0 exactly."""
+    if abs(x) > 1 - 1 / (n * n) or (n % 2 and abs(x) < 1 / n):
+        return 0.0
+    return np.sqrt(2 / (np.pi * n)) * (1 - x * x) ** -0.25
+
+
+def owens_t(h, a):
+    """In pieces that the integrand changes little on."""
+    far = min(a, 16 / h)
+    ends = [far * k / 4 for k in range(5)]
+    near = [p for p in (0.5, 1, 2, 5, 20, 100) if p < far]
+    total = mp.quad(lambda x: mp.exp(-h * h * x * x / 2) / (1 + x * x), sorted(ends + near))
+    return mp.exp(-h * h / 2) * total / (2 * mp.pi)
+
+
 def near_zeros_of_gammaln(x):
     """Below 0, two logarithms of this size cancel; it is the size of an error there."""
     return max(1.0, float(mp.loggamma(-x).real)) if x < 0 else 0.0
@@ -331,6 +352,15 @@ ROWS = {
     "j1": Row(lambda x: mp.besselj(1, x), (logarithmic(1e-6, 1e5, 400),), scale=envelope_of_j1),
     "y0": Row(lambda x: mp.bessely(0, x), (logarithmic(1e-6, 1e5, 400),), scale=envelope),
     "y1": Row(lambda x: mp.bessely(1, x), (logarithmic(1e-6, 1e5, 400),), scale=envelope),
+    **{
+        f"jn({n})": Row(mp.besselj, (logarithmic(1e-6, 1e5, 300),), (n,), scale=envelope_of_order)
+        for n in (2, 9)
+    },
+    **{
+        f"yn({n})": Row(mp.bessely, (logarithmic(1e-6, 1e5, 300),), (n,), scale=envelope_of_order)
+        for n in (2, 9)
+    },
+    **{f"iv({n})": Row(mp.besseli, (logarithmic(1e-6, 700),), (n,)) for n in (2, 7)},
     "exp1": Row(mp.e1, (logarithmic(1e-12, 600, 300),)),
     "expi": Row(
         mp.ei,
@@ -340,6 +370,17 @@ ROWS = {
             ),
         ),
     ),
+    **{f"expn({n})": Row(mp.expint, (logarithmic(1e-12, 600, 300),), (n,)) for n in (2, 8)},
+    **{
+        f"eval_legendre({n})": Row(
+            mp.legendre,
+            (np.concatenate([both_signs(1e-6, 0.999), 1 + both_signs(1e-9, 1e-2, 40)]),),
+            (n,),
+            scale=envelope_of_legendre,
+        )
+        for n in (3, 20)
+    },
+    "owens_t": Row(owens_t, pairs(logarithmic(1e-2, 36, 14), logarithmic(1e-2, 1e2, 15))),
     "gammainc": Row(gammainc, gamma_pairs()),
     "gammainc, above 0.001": Row(gammainc, gamma_pairs(), least=1e-3),
     "gammaincc": Row(gammaincc, gamma_pairs()),

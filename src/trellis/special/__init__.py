@@ -14,6 +14,8 @@ from .bessel import j0 as j0
 from .bessel import j1 as j1
 from .bessel import y0 as y0
 from .bessel import y1 as y1
+from .bessel_orders import jn as jn
+from .bessel_orders import yn as yn
 from .beta import beta as beta
 from .beta import betaln as betaln
 from .error import erfcinv as erfcinv
@@ -23,6 +25,7 @@ from .error import ndtr as ndtr
 from .error import ndtri as ndtri
 from .exponential_integrals import exp1 as exp1
 from .exponential_integrals import expi as expi
+from .exponential_orders import expn as expn
 from .gamma import digamma as digamma
 from .gamma import gamma as gamma
 from .gamma import gammaln as gammaln
@@ -40,6 +43,7 @@ from .information import kl_div as kl_div
 from .information import rel_entr as rel_entr
 from .information import xlog1py as xlog1py
 from .information import xlogy as xlogy
+from .legendre import eval_legendre as eval_legendre
 from .logistic import expit as expit
 from .logistic import log1mexp as log1mexp
 from .logistic import log_expit as log_expit
@@ -49,6 +53,8 @@ from .modified_bessel import i0 as i0
 from .modified_bessel import i0e as i0e
 from .modified_bessel import i1 as i1
 from .modified_bessel import i1e as i1e
+from .modified_orders import iv as iv
+from .owens import owens_t as owens_t
 from .sums import logsumexp as logsumexp
 from .zeta import polygamma as polygamma
 from .zeta import zeta as zeta

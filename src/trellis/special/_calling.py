@@ -8,7 +8,7 @@ import numpy as np
 from .._core.arrays import NUMBERS
 from .._core.dispatch import default_xp, xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, promote
-from .._core.errors import DtypeError
+from .._core.errors import ArgumentError, DtypeError
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import Backend
 
@@ -103,6 +103,17 @@ def _as_array(name: str, xp: Backend, x: Any, kind: str, xs: tuple[Any, ...]) ->
         like = arrays[0]
         return xp.full(tuple(like.shape), float(x), dtype=kind, device=xp.device(like))
     return x if xp.dtype_name(x.dtype) == kind else xp.astype(x, kind)
+
+
+def whole_order(name: str, n: object, low: int, high: int) -> int:
+    """The order of a function that has whole ones, which are no arrays."""
+    if isinstance(n, bool) or not isinstance(n, int) or not low <= n <= high:
+        came = f"{n!r}" if isinstance(n, (int, float)) else f"a {type(n).__name__}"
+        raise ArgumentError(
+            f"{name}() expects the order as an int from {low} to {high}, got {came}. "
+            f"Call it once for each order; scipy.special.{name} takes others, on NumPy."
+        )
+    return n
 
 
 def is_double(xp: Backend, x: Any) -> bool:

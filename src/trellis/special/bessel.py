@@ -22,7 +22,7 @@ def j0(x: A, /) -> A:
     array([1.      , 0.765198])
     """
     try:
-        return evaluated("j0", lambda xp, x: _j(xp, 0, x), lambda y, x: [-j1(x)], x)
+        return evaluated("j0", lambda xp, x: first_kind(xp, 0, x), lambda y, x: [-j1(x)], x)
     except Exception as error:
         return explain(error, j0)
 
@@ -35,7 +35,7 @@ def j1(x: A, /) -> A:
     array([0.      , 0.440051])
     """
     try:
-        return evaluated("j1", lambda xp, x: _j(xp, 1, x), _j1_slopes, x)
+        return evaluated("j1", lambda xp, x: first_kind(xp, 1, x), _j1_slopes, x)
     except Exception as error:
         return explain(error, j1)
 
@@ -55,7 +55,7 @@ def y0(x: A, /) -> A:
     array([    -inf, 0.088257])
     """
     try:
-        return evaluated("y0", lambda xp, x: _y(xp, 0, x), lambda y, x: [-y1(x)], x)
+        return evaluated("y0", lambda xp, x: second_kind(xp, 0, x), lambda y, x: [-y1(x)], x)
     except Exception as error:
         return explain(error, y0)
 
@@ -68,9 +68,15 @@ def y1(x: A, /) -> A:
     array([     -inf, -0.781213])
     """
     try:
-        return evaluated("y1", lambda xp, x: _y(xp, 1, x), lambda y, x: [y0(x) - y1(x) / x], x)
+        return evaluated(
+            "y1", lambda xp, x: second_kind(xp, 1, x), lambda y, x: [y0(x) - y1(x) / x], x
+        )
     except Exception as error:
         return explain(error, y1)
+
+
+def _y1_slopes(y: Any, x: Array) -> list[Any]:
+    return [y0(x) - y1(x) / x]
 
 
 _RESTS = {0: table.Y0_NEAR, 1: table.Y1_NEAR}
@@ -99,7 +105,8 @@ def _j_near(xp: Backend, order: int, x: Any) -> Any:
     return xp.where(y < 4.0, tiny, on_piece(xp, xp.maximum(y, 4.0), table.J0_NEAR))
 
 
-def _j(xp: Backend, order: int, x: Any) -> Any:
+def first_kind(xp: Backend, order: int, x: Any) -> Any:
+    """The value of `j0` or `j1`, without its derivative."""
     size = xp.abs(x)
     near = _j_near(xp, order, xp.minimum(size, _FAR))
     is_far = xp.logical_and(size > _FAR, xp.isfinite(x))
@@ -110,7 +117,8 @@ def _j(xp: Backend, order: int, x: Any) -> Any:
     return xp.where(x < 0.0, -found, found) if order == 1 else found
 
 
-def _y(xp: Backend, order: int, x: Any) -> Any:
+def second_kind(xp: Backend, order: int, x: Any) -> Any:
+    """The value of `y0` or `y1`, without its derivative."""
     is_near = xp.logical_and(x > 0.0, x <= _FAR)
     close = xp.where(is_near, x, 1.0)
     rest = on_piece(xp, close * close, _RESTS[order])

@@ -92,7 +92,7 @@ def ndtr(x: A, /) -> A:
     array([0.02275, 0.5    , 0.97725])
     """
     try:
-        return evaluated("ndtr", _ndtr, lambda y, x: [_density(x)], x)
+        return evaluated("ndtr", ndtr_of, lambda y, x: [_density(x)], x)
     except Exception as error:
         return explain(error, ndtr)
 
@@ -107,7 +107,8 @@ def _density(x: Array) -> Any:
     )
 
 
-def _ndtr(xp: Backend, x: Any) -> Any:
+def ndtr_of(xp: Backend, x: Any) -> Any:
+    """The value of `ndtr`, without its derivative."""
     size = xp.abs(x) * _ROOT_HALF
     tail = 0.5 * exp_of_half_square(xp, x) * erfcx_of_positive(xp, size)
     middle = 0.5 + 0.5 * _erf_near(xp, x * _ROOT_HALF)
@@ -132,7 +133,7 @@ def _hazard(x: Array) -> Any:
 
     def formula(xp: Backend, x: Any) -> Any:
         left = math.sqrt(2 / math.pi) / erfcx_of_positive(xp, xp.maximum(-x, 1.0) * _ROOT_HALF)
-        return xp.where(x < -1.0, left, exp_of_half_square(xp, x) / _ROOT_2PI / _ndtr(xp, x))
+        return xp.where(x < -1.0, left, exp_of_half_square(xp, x) / _ROOT_2PI / ndtr_of(xp, x))
 
     return evaluated("log_ndtr", formula, lambda y, x: [-y() * (x + y())], x)
 
@@ -140,7 +141,7 @@ def _hazard(x: Array) -> Any:
 def _log_ndtr(xp: Backend, x: Any) -> Any:
     left = xp.minimum(x, -1.0)
     below = xp.log(0.5 * erfcx_of_positive(xp, -left * _ROOT_HALF)) - 0.5 * left * left
-    return xp.where(x < -1.0, below, log1p(xp, -_ndtr(xp, -xp.maximum(x, -1.0))))
+    return xp.where(x < -1.0, below, log1p(xp, -ndtr_of(xp, -xp.maximum(x, -1.0))))
 
 
 def ndtri(p: A, /) -> A:

@@ -25,18 +25,23 @@ def exp1(x: A, /) -> A:
 
 
 def _exp1(xp: Backend, x: Any) -> Any:
-    found = _exp1_of_positive(xp, xp.where(x > 0.0, x, 1.0))
+    found = exp1_of_positive(xp, xp.where(x > 0.0, x, 1.0))
     return xp.where(x > 0.0, found, xp.where(x == 0.0, INF, NAN))
 
 
-def _exp1_of_positive(xp: Backend, x: Any) -> Any:
+def exp1_of_positive(xp: Backend, x: Any) -> Any:
     near = xp.minimum(x, 1.0)
     close = on_piece(xp, near, table.EXP1_NEAR) - xp.log(near)
     inverse = 1.0 / xp.maximum(x, 1.0)
+    away = xp.exp(-x) * (scaled_exp1(xp, inverse) * inverse)
+    return xp.where(x < 1.0, close, away)
+
+
+def scaled_exp1(xp: Backend, inverse: Any) -> Any:
+    """x exp(x) exp1(x), for x of 1 at least, of which 1 / x is given."""
     middle = on_piece(xp, xp.maximum(inverse, 0.25), table.EXP1_1_TO_4)
     far = on_piece(xp, xp.minimum(inverse, 0.25), table.EXP1_FAR)
-    away = xp.exp(-x) * (xp.where(inverse > 0.25, middle, far) * inverse)
-    return xp.where(x < 1.0, close, away)
+    return xp.where(inverse > 0.25, middle, far)
 
 
 def expi(x: A, /) -> A:
@@ -78,6 +83,6 @@ def _expi(xp: Backend, x: Any) -> Any:
     away = half * (half * (scaled / positive))
     found = xp.where(positive < 1.5, close, away)
     found = xp.where(positive > 750.0, INF, found)
-    below = -_exp1_of_positive(xp, xp.where(x < 0.0, -x, 1.0))
+    below = -exp1_of_positive(xp, xp.where(x < 0.0, -x, 1.0))
     found = xp.where(x < 0.0, below, xp.where(x == 0.0, -INF, found))
     return xp.where(xp.isnan(x), NAN, found)

@@ -3,10 +3,9 @@
 import math
 from typing import Any
 
-from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.typing import A, Array, Backend
-from ._calling import evaluated
+from ._calling import evaluated, whole_order
 from ._numbers import INF, NAN, cot_half_turns, horner, is_whole
 from .gamma import digamma
 
@@ -130,19 +129,9 @@ def polygamma(n: int, x: A, /) -> A:
     array([1.644934, 0.644934])
     """
     try:
-        return _polygamma_of(_checked(n), x)
+        return _polygamma_of(whole_order("polygamma", n, 0, HIGHEST_ORDER), x)
     except Exception as error:
         return explain(error, polygamma)
-
-
-def _checked(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= HIGHEST_ORDER:
-        came = f"{n!r}" if isinstance(n, (int, float)) else f"a {type(n).__name__}"
-        raise ArgumentError(
-            f"polygamma() expects the order as an int from 0 to {HIGHEST_ORDER}, got {came}. "
-            "Call it once for each order; scipy.special.polygamma takes others, on NumPy."
-        )
-    return n
 
 
 def _polygamma_of(order: int, x: Any) -> Any:
