@@ -695,6 +695,13 @@ def test_float16_that_never_fits_ends_the_run(tmp_path, backend):
     history = fit(linear(backend), loss, line(), epochs=3, checkpoint=path, resume=True, **options)
     assert history.metrics["skipped_steps"] == 3 * [len(history.losses) / 3]
     assert history.metrics["loss_scale"][-1] == 2.0 ** (15 - len(history.losses))
+    # A checkpoint of 0.2 does not say how many were skipped: they count from there.
+    state, extra = trellis.train.read_checkpoint(path), trellis.train.read_extra(path)
+    del state.scale["skipped"], extra["history"]["metrics"]["skipped_steps"]
+    trellis.train.save_checkpoint(path, state, extra=extra)
+    later = fit(linear(backend), loss, line(), epochs=4, checkpoint=path, resume=True, **options)
+    assert later.metrics["skipped_steps"] == [1.0]
+    assert later.metrics["loss_scale"][-1] == 2.0 ** (15 - len(later.losses))
 
 
 # Pictures
