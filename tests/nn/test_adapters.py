@@ -161,6 +161,15 @@ def test_merging(backend, variant):
     assert_close(model(x), adapted, rtol=1e-5, atol=1e-5, backend=backend)
 
 
+def test_merged_adapters_are_not_trained_in_silence():
+    """Merged, they have no effect of their own, and what they lie on is frozen."""
+    model = nn.lora(net("numpy"), 2, "head")
+    nn.adapters.merge(model)
+    data = TOKENS % 9, np.zeros(len(TOKENS), "int64")
+    with pytest.raises(errors.ArgumentError, match=r"call nn.adapters.unmerge\(model\) first"):
+        fit(model, "cross_entropy", data, optimizer="sgd", progress=False)
+
+
 def test_several_adapters(backend):
     """Two names, one, both and none."""
     model, x = net(backend), as_array(TOKENS % 9, backend)

@@ -60,6 +60,22 @@ def test_checkpoints_last_and_best(background, backend, tmp_path):
     assert_close(model.v, whole.v, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("keep_last", [0, 2])
+def test_checkpoints_of_another_run_are_not_removed(keep_last, tmp_path):
+    """Nor do they push out those of this run, whose steps are smaller."""
+    run(linear(), train.Checkpoints(tmp_path, keep_last=1), epochs=4)
+    (tmp_path / "step-of-mine.safetensors").touch()
+    run(linear(), train.Checkpoints(tmp_path, keep_last=keep_last), epochs=3)
+    steps = sorted([path.stem for path in tmp_path.glob("step-0*")])
+    own = ["step-00000004", "step-00000006"] if keep_last else []
+    assert steps == [*own, "step-00000008"]
+    # A run that is resumed counts those that it has left before.
+    run(linear(), train.Checkpoints(tmp_path, keep_last=1), epochs=5,
+        checkpoint=tmp_path / "step-00000008.safetensors", resume=True)  # fmt: skip
+    assert [path.stem for path in tmp_path.glob("step-0*")] == ["step-00000010"]
+    assert (tmp_path / "step-of-mine.safetensors").exists()
+
+
 def test_checkpoints_by_steps_and_of_the_best_epoch(tmp_path):
     losses = iter([3.0, 1.0, 2.0])
 
@@ -212,6 +228,23 @@ def test_the_finder_leaves_everything_as_it_was(backend, tmp_path):
         )
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_the_finder_does_not_take_noise_for_a_fall(optimizer):
+    """Batches differ, and the mean of the first losses most of all."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(512, 8)).astype("float32")
+    y = (x @ rng.normal(size=(8, 3))).argmax(1)
+    for seed in range(4):
+        trellis.seed(0)
+        model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 3))
+        found = train.find_learning_rate(
+            model, "cross_entropy", (x, y), optimizer=optimizer, batch_size=16, seed=seed,
+            compile=False,
+        )  # fmt: skip
+        # At rates below 1e-3 a hundred steps change these losses by less than the batches do.
+        assert found.suggestion > 1e-3
+
+
 # The average
 
 
@@ -241,6 +274,28 @@ def test_the_average_is_evaluated_and_resumes_exactly(backend, tmp_path):
     resumed = run(model, averaged(), checkpoint=path, resume=True, **options)
     assert resumed.metrics == history.metrics
     assert_close(model.v, whole.v, rtol=0, atol=0)
+
+
+def test_early_stopping_restores_the_average_that_it_watches():
+    def result(*callbacks):
+        model = linear()
+        # The rate is too high: the average is better than the last variables, and then worse.
+        options = {"optimizer": trellis.optim.SGD(1.05), "epochs": 6, "validation_data": line()}
+        history = run(model, callbacks, **options)
+        return history, train.evaluate(model, "mse_loss", line())["loss"]
+
+    best = train.EarlyStopping(patience=9, monitor="average_loss")
+    history, loss = result(train.AverageVariables(0.6), best)
+    averages = history.metrics["average_loss"]
+    assert loss == pytest.approx(min(averages), rel=1e-6)
+    assert min(averages) < min(history.metrics["validation_loss"])
+    # One that watches the run itself keeps its variables, in either order.
+    for order in (1, -1):
+        both = [train.AverageVariables(0.6), train.EarlyStopping(patience=9)][::order]
+        history, loss = result(*both)
+        assert loss == pytest.approx(min(history.metrics["validation_loss"]), rel=1e-6)
+    with pytest.raises(ArgumentError, match="stands before"):
+        result(best, train.AverageVariables(0.6))
 
 
 # Numbers that are not finite

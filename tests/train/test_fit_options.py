@@ -78,6 +78,16 @@ def test_names_are_what_they_stand_for(backend):
     assert set(found) == {"loss", "auc", "f1_score"}
 
 
+def test_names_of_the_best_k(backend):
+    found = train.evaluate(
+        model_on(backend), "cross_entropy", examples(), metrics=["top_1_accuracy", "top_3_accuracy"]
+    )
+    accuracy = train.evaluate(model_on(backend), "cross_entropy", examples(), metrics="accuracy")[
+        "accuracy"
+    ]
+    assert (found["top_1_accuracy"], found["top_3_accuracy"]) == (accuracy, 1.0)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -117,7 +127,15 @@ def test_class_and_sample_weights(backend):
     [
         ({"class_weight": {"a": 1.0}}, ArgumentTypeError, "classes"),
         ({"class_weight": [1.0, -1.0, 2.0]}, ArgumentError, "negative"),
-        ({"class_weight": [1.0, 2.0]}, ArgumentError, "targets"),
+        ({"class_weight": [1.0, 2.0]}, ArgumentError, "names 2 classes"),
+        ({"class_weight": {3: 2.0}}, ArgumentError, "scores of 3"),
+        ({"sample_weight": -np.ones(ROWS)}, ArgumentError, "the first is -1"),
+        ({"sample_weight": np.full(ROWS, np.nan)}, ArgumentError, "the first is nan"),
+        ({"sample_weight": "last"}, ArgumentError, "a tuple of 2"),
+        ({"clip_norm": 0.0}, ArgumentError, "every gradient 0"),
+        ({"validate_every": 0}, ArgumentError, "validate_every must be at least 1"),
+        ({"checkpoint_every": 0, "checkpoint": "never"}, ArgumentError, "at least 1"),
+        ({"trainable": []}, ArgumentError, "names nothing"),
         ({"sample_weight": np.ones(4)}, ShapeError, "10 examples"),
         ({"sample_weight": "first"}, ArgumentError, "last"),
         ({"sample_weight": np.ones(ROWS), "loss": lambda output, y: F.cross_entropy(output, y)},

@@ -35,6 +35,20 @@ def binary():
     return np.round(rng.random(ROWS) * 0.7 + 0.3 * labels, 1), labels
 
 
+def pairs():
+    """Two logits for each example: only their difference means something."""
+    rng = np.random.default_rng(6)
+    labels = rng.integers(0, 2, ROWS)
+    scores = rng.normal(size=(ROWS, 2)) + 3.0 * rng.normal(size=(ROWS, 1))
+    scores[np.arange(ROWS), labels] += 1.0
+    return scores, labels
+
+
+def of_pairs():
+    scores, labels = pairs()
+    return 1 / (1 + np.exp(scores[:, 0] - scores[:, 1])), labels
+
+
 def regression():
     rng = np.random.default_rng(8)
     y = 1000 + rng.normal(size=(ROWS, 2))
@@ -108,14 +122,21 @@ OBJECTS = [
      lambda: of_sklearn("top_k_accuracy_score", labels(), classification()[0], k=2), EXACT),
     ("AUC-binary", train.AUC(), binary,
      lambda: of_sklearn("roc_auc_score", *turned(binary)), EXACT),
-    ("AUC-macro", train.AUC(), probabilities,
+    ("AUC-pairs", train.AUC(), pairs,
+     lambda: of_sklearn("roc_auc_score", *turned(of_pairs)), EXACT),
+    ("AUC-macro", train.AUC(from_logits=False), probabilities,
      lambda: of_sklearn("roc_auc_score", *turned(probabilities), multi_class="ovr"), EXACT),
-    ("AUC-weighted", train.AUC(average="weighted", from_logits=True), classification,
+    ("AUC-weighted", train.AUC(average="weighted"), classification,
      lambda: of_sklearn("roc_auc_score", *turned(probabilities), multi_class="ovr",
                         average="weighted"), EXACT),
     ("AP-binary", train.AveragePrecision(), binary,
      lambda: of_sklearn("average_precision_score", *turned(binary)), EXACT),
-    ("AP-macro", train.AveragePrecision(), probabilities,
+    ("AP-pairs", train.AveragePrecision(), pairs,
+     lambda: of_sklearn("average_precision_score", *turned(of_pairs)), EXACT),
+    ("AP-logits", train.AveragePrecision(), classification,
+     lambda: of_sklearn("average_precision_score", np.eye(CLASSES)[labels()], probabilities()[0]),
+     EXACT),
+    ("AP-macro", train.AveragePrecision(from_logits=False), probabilities,
      lambda: of_sklearn("average_precision_score", np.eye(CLASSES)[labels()], probabilities()[0]),
      EXACT),
     ("LogLoss", train.LogLoss(), classification,
@@ -186,8 +207,11 @@ def test_all_of_them_in_a_compiled_step(wide, backend, monkeypatch):
 def test_one_value_for_each_class():
     x, y = probabilities()
     for metric, expected in (
-        (train.AUC(average="none"), by_class("roc_auc_score")),
-        (train.AveragePrecision(average="none"), by_class("average_precision_score")),
+        (train.AUC(average="none", from_logits=False), by_class("roc_auc_score")),
+        (
+            train.AveragePrecision(average="none", from_logits=False),
+            by_class("average_precision_score"),
+        ),
         (train.Recall(average="none"), of_sklearn("recall_score", **predicted(None))),
     ):
         np.testing.assert_allclose(metric.compute(metric.update(None, x, y)), expected, rtol=1e-12)
@@ -261,6 +285,11 @@ def test_values_that_are_not_defined():
         assert np.isnan(metric.compute(metric.update(None, x, y))), metric.name
 
 
+def of_probabilities(metric):
+    x, y = probabilities()
+    return metric.compute(metric.update(None, x.astype("float32"), y))
+
+
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
@@ -272,6 +301,9 @@ def test_values_that_are_not_defined():
          "shape of the targets"),
         (lambda: train.AUC().measure(np.ones((4, 3)), np.ones((5, 3))), ShapeError,
          "expects scores"),
+        (lambda: train.AUC().measure(np.ones((4, 3)), np.ones((4, 3), int)), ShapeError, "argmax"),
+        (lambda: of_probabilities(train.AUC()), ArgumentError, "from_logits=False"),
+        (lambda: of_probabilities(train.AveragePrecision()), ArgumentError, "from_logits=False"),
         (lambda: train.Recall().measure(np.array([0, 1]), np.array([0, 1])), ArgumentTypeError,
          r"Recall\(num_classes\)"),
         (lambda: train.TopKAccuracy(5).measure(np.ones((2, 3)), np.array([0, 1])), ArgumentError,

@@ -673,9 +673,35 @@ def test_float16_leaves_out_steps_that_overflow(backend):
     before = trellis.to_numpy(model.v.w).copy()
     optimizer = trellis.optim.SGD(1e-9)
     loss = lambda output, y: trellis.mean(output) * 1e4  # noqa: E731
-    fit(model, loss, line(), optimizer=optimizer, epochs=1, mixed_precision="float16", **QUIET)
+    options = {"optimizer": optimizer, "mixed_precision": "float16", **QUIET}
+    history = fit(model, loss, line(), epochs=1, **options)
     assert_close(trellis.to_numpy(model.v.w), before, rtol=0, atol=0)
     assert np.isfinite(trellis.to_numpy(model.v.b)).all()
+    steps = len(history.losses)
+    assert history.metrics["skipped_steps"] == [steps]
+    assert history.metrics["loss_scale"] == [2.0 ** (15 - steps)]
+
+
+def test_float16_that_never_fits_ends_the_run(tmp_path, backend):
+    """A scale of 1 is the smallest: after it no step would ever be taken."""
+    if backend == "numpy":
+        pytest.skip("NumPy has no fast 16-bit arithmetic; the refusal is tested above")
+    loss = lambda output, y: trellis.mean(output) * 1e9  # noqa: E731
+    options = {"optimizer": trellis.optim.SGD(1e-9), "mixed_precision": "float16", **QUIET}
+    with pytest.raises(trellis.errors.NonFiniteError, match="cannot fall below 1"):
+        fit(linear(backend), loss, line(), epochs=40, **options)
+    path = tmp_path / "run"
+    fit(linear(backend), loss, line(), epochs=2, checkpoint=path, **options)
+    history = fit(linear(backend), loss, line(), epochs=3, checkpoint=path, resume=True, **options)
+    assert history.metrics["skipped_steps"] == 3 * [len(history.losses) / 3]
+    assert history.metrics["loss_scale"][-1] == 2.0 ** (15 - len(history.losses))
+    # A checkpoint of 0.2 does not say how many were skipped: they count from there.
+    state, extra = trellis.train.read_checkpoint(path), trellis.train.read_extra(path)
+    del state.scale["skipped"], extra["history"]["metrics"]["skipped_steps"]
+    trellis.train.save_checkpoint(path, state, extra=extra)
+    later = fit(linear(backend), loss, line(), epochs=4, checkpoint=path, resume=True, **options)
+    assert later.metrics["skipped_steps"] == [1.0]
+    assert later.metrics["loss_scale"][-1] == 2.0 ** (15 - len(later.losses))
 
 
 # Pictures

@@ -155,7 +155,7 @@ class IterableSource:
         if is_empty:
             raise ArgumentError(
                 f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: "
-                "pass a function that returns a new one, fit(..., data=lambda: batches())."
+                "pass a function that returns a new one, fit(model, loss, lambda: batches(), ...)."
             )
 
 
@@ -296,7 +296,7 @@ def as_batch(
         if not isinstance(batch, tuple) or len(batch) < 3:
             raise ArgumentError(
                 'With sample_weight="last" a batch is a tuple (inputs, target, weights), got '
-                f"{shown(batch)}."
+                f"{shown(batch)}{f' of {len(batch)}' if isinstance(batch, tuple) else ''}."
             )
         return batch[:-2], batch[-2:]
     if isinstance(batch, tuple) and len(batch) != 1:

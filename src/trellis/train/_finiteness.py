@@ -44,8 +44,13 @@ class LastStep:
         with stream(key), watch(self._model, show=False) as seen:
             output = self._model(*inputs, v=v, buffers=buffers)
         if seen.first_nonfinite is not None and not seen.first_nonfinite.startswith("."):
-            named = seen.first_nonfinite.partition(",")[0]
-            return f"The first module whose output is not finite is {named}."
+            named, _, why = seen.first_nonfinite.partition(",")
+            later = (
+                " Its input is not finite either: look at what is computed before it."
+                if "because its input" in why
+                else ""
+            )
+            return f"The first module whose output is not finite is {named}.{later}"
         if not _is_finite(output):
             return f"The output of {type(self._model).__name__} itself is the first that is not."
         return "The output of the model is finite: the loss function makes it so."

@@ -149,6 +149,9 @@ def fit(
             "processes with one device each: choose one of them."
         )
     kind = _distributed_run() if distributed else Run
+    for name, every in (("validate_every", validate_every), ("checkpoint_every", checkpoint_every)):
+        if every is not None and every < 1:
+            raise ArgumentError(f"{name} must be at least 1, got {every}.")
     run = kind(model, loss, as_optimizer(optimizer), metrics, compile, mixed_precision, seed)
     run.is_synchronized = synchronize_batch_norm
     run.allow_unused, run.allow_nan = allow_unused, allow_nan

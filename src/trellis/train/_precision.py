@@ -21,6 +21,7 @@ from .._core.typing import Array, Backend, Nest
 
 FIRST_SCALE = 2.0**15
 GROWTH_INTERVAL = 200
+SMALLEST = 1.0
 _LARGEST = 2.0**24
 
 
@@ -51,9 +52,11 @@ def is_float(x: Array) -> bool:
 
 
 def first_scale(backend: str) -> Container:
-    """The state of the loss scale: its value, and how many good steps it has served."""
+    """The state of the loss scale: its value, how many good steps it has served, and how many were
+    skipped since the run began."""
     return Container(
         good_steps=asarray(0, dtype="int32", backend=backend),
+        skipped=asarray(0, dtype="int32", backend=backend),
         value=asarray(FIRST_SCALE, dtype="float32", backend=backend),
     )
 
@@ -76,5 +79,9 @@ def next_scale(scale: Container, is_finite: Array, xp: Backend) -> Container:
     good = where(is_finite, scale.good_steps + 1, xp.zeros_like(scale.good_steps))
     is_grown = xp.greater_equal(good, GROWTH_INTERVAL)
     grown = where(is_grown, xp.minimum(scale.value * 2, _LARGEST), scale.value)
-    value = where(is_finite, grown, xp.maximum(scale.value / 2, 1.0))
-    return Container(good_steps=where(is_grown, xp.zeros_like(good), good), value=value)
+    value = where(is_finite, grown, xp.maximum(scale.value / 2, SMALLEST))
+    return Container(
+        good_steps=where(is_grown, xp.zeros_like(good), good),
+        skipped=where(is_finite, scale.skipped, scale.skipped + 1),
+        value=value,
+    )

@@ -62,7 +62,10 @@ def load_run(run: Any, path: str | os.PathLike[str]) -> None:
         )
     if "metrics" in extra:
         # How much of them there is depends on the batches so far.
-        like.metrics = read_checkpoint(path).metrics
+        written = read_checkpoint(path)
+        like.metrics = written.metrics
+        if "skipped" in like.scale and "skipped" not in written.scale:
+            del like.scale["skipped"]  # of Trellis 0.2 or before
     else:
         del like["metrics"]
         extra = _of_today(extra)
@@ -106,6 +109,9 @@ def load_run(run: Any, path: str | os.PathLike[str]) -> None:
         state.optimizer,
         state.scale,
     )
+    if "good_steps" in run._scale and "skipped" not in run._scale:
+        zero = run._scale.good_steps * 0
+        run._scale = Container(**{**run._scale, "skipped": zero})
     for name, callback in stateful(run).items():
         callback.load_state(state.callbacks[name])
     words = key_words(state.key)

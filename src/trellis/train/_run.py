@@ -24,7 +24,7 @@ from ._data import (
 from ._epoch import Statistics
 from ._evaluate import CHECK_EVERY, build
 from ._finiteness import LastStep
-from ._precision import checked_precision, first_scale
+from ._precision import SMALLEST, checked_precision, first_scale
 from ._progress import Progress
 from ._rates import with_rate
 from ._run_parts import clipping_of, first_state
@@ -271,7 +271,10 @@ class Run(RunState):
         self._collect()
         losses, first = self.history.losses, self._checked
         self._checked = len(losses)
-        if self.allow_nan or self._parts.precision == "float16":
+        if self.allow_nan:
+            return
+        if self._parts.precision == "float16":
+            self._check_scale()
             return
         for i in range(first, len(losses)):
             if not math.isfinite(losses[i]):
@@ -288,6 +291,32 @@ class Run(RunState):
                     "same, write fit(..., allow_nan=True)."
                 )
 
+    def _check_scale(self) -> None:
+        """Raise if no step is taken any more, though the loss is not scaled up at all."""
+        value, good, skipped = _scale_of(self._scale)
+        if value > SMALLEST or good:
+            self._stuck = None
+            return
+        before, self._stuck = self._stuck, (self.step, skipped)
+        if before is None or before[0] == self.step:
+            return
+        if skipped - before[1] == self.step - before[0]:
+            raise NonFiniteError(
+                f"The gradients of step {self.step} and of those before it are not finite in "
+                f"float16, and the loss scale cannot fall below {SMALLEST:g}; the loss is "
+                f"{self.history.final_loss}. If that is finite, its gradients are too large: "
+                'divide the loss, or write mixed_precision="bfloat16", which has the range of '
+                "float32. To go on all the same, write fit(..., allow_nan=True)."
+            )
+
+    def _scale_shown(self) -> dict[str, float]:
+        """For the history of an epoch: the loss scale at its end, and the steps it skipped."""
+        if self._parts.precision != "float16":
+            return {}
+        value, _, skipped = _scale_of(self._scale)
+        earlier = sum(self.history.metrics.get("skipped_steps", []))
+        return {"loss_scale": value, "skipped_steps": skipped - earlier}
+
     def _end_epoch(self, bar: Progress) -> None:
         self._check_losses()
         found = self._joined(self._statistics).compute()
@@ -295,6 +324,7 @@ class Run(RunState):
         if self._validation is not None:
             validated = self._validate()
             found.update({f"validation_{name}": value for name, value in validated.items()})
+        found.update(self._scale_shown())
         self.history.add(found)
         self.history.epoch_steps.append(self.step)
         bar.show({**self._rate_shown(), **found})
@@ -317,6 +347,11 @@ class Run(RunState):
             for callback in self.callbacks:
                 callback.on_validation(self, values)
         return self._validated_at[1]
+
+
+def _scale_of(scale: Any) -> tuple[float, int, int]:
+    """The value of the loss scale, its good steps, and the steps skipped so far."""
+    return _number(scale.value), int(_number(scale.good_steps)), int(_number(scale.skipped))
 
 
 def _number(x: Array | float) -> float:

@@ -34,6 +34,9 @@ def clipping_of(norm: float | None, value: float | None) -> Any:
         return None
     from .. import optim
 
+    for name, limit in (("clip_norm", norm), ("clip_value", value)):
+        if limit == 0:
+            raise ArgumentError(f"{name}=0 would make every gradient 0: leave {name} out.")
     asked = [] if value is None else [optim.clip(value)]
     if norm is not None:
         asked.append(optim.clip_by_global_norm(norm))

@@ -57,6 +57,8 @@ class RunState:
     validate_every: int | None = None
     trainable: str | Sequence[str] | None = None
     _checked = 0
+    _stuck: tuple[int, int] | None = None
+    is_restored = False
     _validated_at: tuple[int, dict[str, float]] | None = None
     # What the callbacks of this run need of it.
     _clock: Clock | NoClock = NoClock()

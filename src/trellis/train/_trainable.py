@@ -52,7 +52,26 @@ def trained_by(model: "Module", optimizer: Any, trainable: str | Sequence[str] |
     chosen = [chain for chain in chains if any([matches(p, chain) for p in patterns])]
     if trainable is None:
         chosen = [chain for chain in chosen if chain not in frozen]
+    if chains and not chosen:
+        raise ArgumentError(_nothing_trained(model, trainable))
     return optimizer if len(chosen) == len(chains) else Trained(optimizer, chosen)
+
+
+def _nothing_trained(model: "Module", trainable: object) -> str:
+    from ..nn.adapters.managing import are_merged
+
+    if trainable is not None:
+        return f"fit() got trainable={trainable!r}, which names nothing to be trained."
+    if are_merged(model):
+        return (
+            "The adapters of this model are merged into its weights, so nothing would be trained: "
+            "call nn.adapters.unmerge(model) first, or nn.adapters.remove(model) to train the "
+            "weights."
+        )
+    return (
+        "All variables of this model are frozen, so nothing would be trained. Activate adapters "
+        'with nn.adapters.activate(), or name what is trained: fit(..., trainable="head/*").'
+    )
 
 
 class Trained:

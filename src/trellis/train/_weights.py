@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._array.casting import dtype as dtype_of
+from .._array.interchange import to_numpy
 from .._core.dispatch import xp_of
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -31,7 +32,9 @@ class Weighting:
         values = _one_by_one(loss, output, target)
         xp = xp_of(values)
         if self._classes is not None:
-            values = values * self._by_class(xp, values, target)
+            values = values * self._by_class(
+                xp, values, target, tuple(getattr(output, "shape", ()))
+            )
         rows = int(values.shape[0])
         values = xp.mean(xp.reshape(values, (rows, -1)), axis=1)
         if self.has_examples:
@@ -44,10 +47,11 @@ class Weighting:
             values = values * xp.reshape(weights, (rows,))
         return xp.mean(values)
 
-    def _by_class(self, xp: Any, values: Any, target: Any) -> Any:
+    def _by_class(self, xp: Any, values: Any, target: Any, outputs: tuple[int, ...]) -> Any:
         assert self._classes is not None
         known, rest = self._classes
         shape, ours = tuple(target.shape), tuple(values.shape)
+        self._check_classes(len(known), rest, shape, outputs)
         if shape[:-1] == ours and (shape[-1] == len(known) or (shape[-1] > len(known) and rest)):
             # one-hot, or shares of classes
             weights = self._weights(xp, values, known + [rest] * (shape[-1] - len(known)))
@@ -63,6 +67,18 @@ class Weighting:
         # A class beyond the list would be that of another one in a compiled step: nan is seen.
         weights = self._weights(xp, values, [*known, rest or math.nan])
         return xp.reshape(xp.take(weights, xp.clip(chosen, 0, len(known)), axis=0), shape)
+
+    def _check_classes(
+        self, named: int, rest: float, targets: tuple[int, ...], outputs: tuple[int, ...]
+    ) -> None:
+        """Where the output has an axis of classes, the weights are of those."""
+        if not outputs or outputs[:-1] != targets or outputs[-1] == 1:
+            return
+        if named > outputs[-1] or (named < outputs[-1] and not rest):
+            raise ArgumentError(
+                f"class_weight names {named} classes, numbered from 0, and the model gives scores "
+                f"of {outputs[-1]}. A list has one weight for each; a dict may leave out some."
+            )
 
     def _weights(self, xp: Any, values: Any, weights: list[float]) -> Any:
         return xp.asarray(weights, dtype=values.dtype, device=xp.device(values))
@@ -128,6 +144,12 @@ def with_examples(data: Any, sample_weight: Any) -> Any:
         raise ShapeError(
             f"sample_weight has {tuple(weights.shape)} weights for {int(data[0].shape[0])} "
             "examples."
+        )
+    seen = np.asarray(to_numpy(weights), np.float64)
+    if not (np.isfinite(seen).all() and (seen >= 0).all()):
+        raise ArgumentError(
+            "sample_weight has weights that are finite and not negative; got some that are not: "
+            f"the first is {seen[~(np.isfinite(seen) & (seen >= 0))][0]}."
         )
     if str(dtype_of(weights)) not in FLOATING:
         weights = xp_of(weights).astype(weights, "float32")

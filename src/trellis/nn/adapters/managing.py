@@ -268,8 +268,13 @@ def untrained(model: Module) -> list[str]:
     ]
 
 
+def are_merged(model: Module) -> bool:
+    """Whether adapters are in the weights."""
+    return any([holder.is_merged for _, holder in holders(model)])
+
+
 def _require_unmerged(who: str, model: Module) -> None:
-    if any([holder.is_merged for _, holder in holders(model)]):
+    if are_merged(model):
         raise ArgumentError(f"{who}() needs adapters that are not merged: call unmerge() first.")
 
 

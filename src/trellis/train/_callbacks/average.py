@@ -19,7 +19,8 @@ class AverageVariables(Callback):
 
     Args:
         decay: How much of the average stays at each step, in [0, 1); None: the mean of all.
-        replace: Whether the model ends with the average.
+        replace: Whether the model ends with the average. Early stopping decides where it restores
+            the best epoch; to choose among averages, it watches "average_loss".
 
     >>> import numpy as np, trellis
     >>> data = np.ones((4, 1)), np.ones((4, 1))
@@ -67,5 +68,5 @@ class AverageVariables(Callback):
             run.history.add({f"average_{k}": x for k, x in run.evaluate(self.v).items()})
 
     def on_end(self, run: "RunState") -> None:
-        if self.replace and self.v is not None:
+        if self.replace and self.v is not None and not run.is_restored:
             run.model.v = self.v

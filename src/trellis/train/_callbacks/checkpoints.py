@@ -23,7 +23,8 @@ class Checkpoints(Monitoring):
     the run: `fit(..., checkpoint=path, resume=True)` continues from any of them, and
     `load_checkpoint` reads it. Writing is atomic: a crash leaves the files of before. In the
     background it costs the run only what it takes to look at the arrays; an error is raised at the
-    next checkpoint, or at the end.
+    next checkpoint, or at the end. Files that another run has left in the folder stay, but for
+    those of the same names.
 
     Args:
         folder: Where they are written; it is created.
@@ -67,10 +68,13 @@ class Checkpoints(Monitoring):
         self._watch(monitor, mode, 0.0, 1)
         self.folder, self.every = Path(folder), every
         self.keep_last, self.keep_best, self.background = keep_last, keep_best, background
+        self._kept: list[Path] = []
         self._writer: ThreadPoolExecutor | None = None
         self._writing: list[Future[None]] = []
 
     def on_begin(self, run: "RunState") -> None:
+        # Files of later steps are of another run: they are neither counted nor removed.
+        self._kept = [path for path in self._found() if _step_of(path) <= run.step and run.step]
         self._forget()
         for value in self._past(run):
             self._note(value)
@@ -112,10 +116,22 @@ class Checkpoints(Monitoring):
     def _write(self, state: Any, extra: Any, names: list[str]) -> None:
         for name in names:
             save_checkpoint(self.folder / name, state, extra=extra)
-        kept = sorted(self.folder.glob("step-*.safetensors"))
-        for old in kept[: len(kept) - self.keep_last]:
-            old.unlink(missing_ok=True)
+            path = self.folder / name
+            if name != BEST and path not in self._kept:
+                self._kept.append(path)
+        while len(self._kept) > self.keep_last:
+            self._kept.pop(0).unlink(missing_ok=True)
+
+    def _found(self) -> list[Path]:
+        """The files of steps in the folder, the oldest first."""
+        paths = [path for path in self.folder.glob("step-*.safetensors") if _step_of(path) >= 0]
+        return sorted(paths, key=_step_of)
 
 
 def _name_of(step: int) -> str:
     return f"step-{step:08d}.safetensors"
+
+
+def _step_of(path: Path) -> int:
+    digits = path.stem.removeprefix("step-")
+    return int(digits) if digits.isdecimal() else -1

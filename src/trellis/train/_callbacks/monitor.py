@@ -47,7 +47,7 @@ class Monitoring(Callback):
         if name not in run.history.metrics:
             raise ArgumentError(
                 f"{type(self).__name__} watches {name!r}, which is not recorded; recorded are "
-                f"{', '.join(run.history.metrics)}."
+                f"{', '.join(run.history.metrics)}.{_order(name)}"
             )
         value: float = run.history.metrics[name][-1]
         return value
@@ -60,3 +60,9 @@ class Monitoring(Callback):
             return True
         self.waited += 1
         return False
+
+
+def _order(name: str) -> str:
+    if not name.startswith("average_"):
+        return ""
+    return " AverageVariables records averages, and stands before this one in the callbacks."

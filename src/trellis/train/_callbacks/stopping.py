@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..._core.kinds import check_arguments
+from .average import AverageVariables
 from .base import Callback
 from .monitor import Monitoring
 
@@ -15,7 +16,8 @@ class EarlyStopping(Monitoring):
 
     `monitor` names an entry of `history.metrics`: "validation_loss" if there are validation data,
     else "loss". An improvement is more than `min_delta`, downwards, or upwards with `mode="max"`.
-    With `restore_best` the model ends with the variables and buffers of its best epoch.
+    With `restore_best` the model ends with the variables and buffers of its best epoch; where it
+    watches "average_loss", of `AverageVariables`, with the average of that epoch.
     """
 
     def __init__(
@@ -40,14 +42,23 @@ class EarlyStopping(Monitoring):
 
     def on_epoch(self, run: "RunState") -> None:
         if self._note(self._latest(run)):
-            self._state = (run.model.v, run.model.buffers)
+            self._state = (self._watched(run), run.model.buffers)
         elif self.waited >= self.patience:
             run.history.stopped_early = True
             run.stop()
 
+    def _watched(self, run: "RunState") -> Any:
+        """The variables whose metric is watched: those of the run, or their average."""
+        if self._name(run).startswith("average_"):
+            for callback in run.callbacks:
+                if isinstance(callback, AverageVariables) and callback.v is not None:
+                    return callback.v
+        return run.model.v
+
     def on_end(self, run: "RunState") -> None:
         if self.restore_best and self._state is not None:
             run.model.v = self._state[0]
+            run.is_restored = True
             if len(self._state[1]):
                 run.model.buffers = self._state[1]
         self._state = None

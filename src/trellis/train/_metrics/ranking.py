@@ -5,17 +5,20 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._core.dispatch import xp_of
-from ..._core.errors import ShapeError
+from ..._core.errors import ArgumentError, ShapeError
 from ..._core.kinds import check_arguments
 from ..._core.typing import Nest
 from .base import Metric
+
+# Probabilities in float16 add up to 1 with an error below this; logits of a whole epoch do not.
+_NEAR_ONE = 1e-2
 
 
 class _Ranking(Metric):
     """Something of the scores of a class and of whether it was the target."""
 
     def __init__(
-        self, *, average: Literal["macro", "weighted", "none"] = "macro", from_logits: bool = False
+        self, *, average: Literal["macro", "weighted", "none"] = "macro", from_logits: bool = True
     ):
         check_arguments(type(self), locals())
         self.average, self.from_logits = average, from_logits
@@ -24,16 +27,16 @@ class _Ranking(Metric):
         target = targets[0]
         shape, rank = tuple(output.shape), len(target.shape)
         xp = xp_of(output)
-        if len(shape) == rank + 1 and shape[-1] == 1:
-            output = xp.squeeze(output, axis=-1)
-        elif len(shape) == rank + 1:
-            if self.from_logits:
-                output = xp.softmax(output, axis=-1)
-            output = xp.reshape(output[..., 1] if shape[-1] == 2 else output, (-1, *_rest(shape)))
-        elif shape != tuple(target.shape):
+        is_paired = shape == tuple(target.shape) and (rank == 1 or shape[-1] == 1)
+        if len(shape) == rank + 1 and shape[-1] > 1:
+            output = xp.reshape(output, (-1, shape[-1]))
+        elif is_paired or (len(shape) == rank + 1):
+            output = xp.reshape(output, (-1,))
+        else:
             raise ShapeError(
                 f"{type(self).__name__}() expects scores (examples,) or (examples, classes) for "
-                f"targets (examples,), got shapes {shape} and {tuple(target.shape)}."
+                f"targets (examples,), got shapes {shape} and {tuple(target.shape)}. One-hot "
+                "targets become classes by argmax(targets, axis=-1)."
             )
         return [[output, xp_of(target).reshape(target, (-1,))]]
 
@@ -43,8 +46,10 @@ class _Ranking(Metric):
     def compute(self, statistics: Any) -> Nest:
         scores = np.concatenate([np.asarray(each[0], np.float64) for each in statistics])
         targets = np.concatenate([np.asarray(each[1]) for each in statistics])
-        if scores.ndim == 1 or scores.shape[-1] == 1:
-            return self._of_class(scores.reshape(-1), targets.astype(np.int64) == 1)
+        if scores.ndim == 2:
+            scores = self._compared(scores)
+        if scores.ndim == 1:
+            return self._of_class(scores, targets.astype(np.int64) == 1)
         classes = range(scores.shape[-1])
         values = np.array([self._of_class(scores[:, i], targets == i) for i in classes])
         if self.average == "none":
@@ -53,6 +58,23 @@ class _Ranking(Metric):
         if self.average == "weighted":
             weights = [np.count_nonzero(targets == i) for i in classes]
         return float(np.average(values, weights=weights))
+
+    def _compared(self, scores: np.ndarray) -> np.ndarray:
+        """Scores that can be compared between examples. A number that is added to all logits of an
+        example means nothing, so that logits themselves cannot be."""
+        is_pair = scores.shape[-1] == 2
+        if not self.from_logits:
+            return scores[:, 1] if is_pair else scores
+        if is_pair:
+            return scores[:, 1] - scores[:, 0]
+        sums = scores.sum(-1)
+        if len(scores) > 1 and scores.min() >= 0 and np.abs(sums - 1).max() < _NEAR_ONE:
+            raise ArgumentError(
+                f"{type(self).__name__}() was given probabilities, which add up to 1 in every "
+                f"example, and expects logits: write {type(self).__name__}(from_logits=False)."
+            )
+        top = scores.max(-1, keepdims=True)
+        return scores - top - np.log(np.exp(scores - top).sum(-1, keepdims=True))
 
     def _of_class(self, scores: np.ndarray, is_right: np.ndarray) -> float:
         raise NotImplementedError
@@ -69,8 +91,8 @@ class AUC(_Ranking):
     Args:
         average: Of several classes: "macro" (their mean), "weighted" (by how often they are
             targets) or "none" (one per class, which `fit` and `evaluate` do not take).
-        from_logits: Whether scores of several classes go through softmax first. Scores of two
-            classes with one number for each example need it not: only their order counts.
+        from_logits: Whether scores (examples, classes) are those before softmax, as models give
+            them, and no probabilities. One score for each example is either: its order counts.
 
     >>> import numpy as np, trellis
     >>> metric = trellis.train.AUC()
@@ -98,7 +120,7 @@ class AveragePrecision(_Ranking):
 
     Args:
         average: Of several classes: "macro", "weighted" or "none", as for `AUC`.
-        from_logits: Whether scores of several classes go through softmax first.
+        from_logits: Whether scores (examples, classes) are those before softmax, as for `AUC`.
 
     >>> import numpy as np, trellis
     >>> metric = trellis.train.AveragePrecision()
@@ -121,7 +143,3 @@ class AveragePrecision(_Ranking):
         hits = np.cumsum(is_right[order])[last]
         precision, recall = hits / (last + 1), hits / hits[-1]
         return float(np.sum(np.diff(recall, prepend=0.0) * precision))
-
-
-def _rest(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return () if shape[-1] == 2 else shape[-1:]
