@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .._array.control import while_loop
 from .._core.typing import Backend
-from ._vectors import chosen, scalar
+from ._vectors import chosen, is_plain, scalar
 
 # From a vector to the value and the gradient there.
 Evaluate = Callable[[Any], tuple[Any, Any]]
@@ -82,7 +82,7 @@ def wolfe_step(
         trial = 2.0 * s.trial
         is_between = xp.logical_and(is_closed, xp.logical_not(is_done))
         # Most steps are done at once, without the arithmetic of another trial.
-        if not xp.is_concrete(is_between) or bool(is_between):
+        if not is_plain(xp, is_between) or bool(is_between):
             ends = (low, low_value, low_slope, new_high, new_high_value, new_high_slope)
             trial = chosen(xp, is_closed, _between(xp, *ends), trial)
         return _Bracket(

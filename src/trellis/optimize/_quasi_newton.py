@@ -8,7 +8,7 @@ from .._core.typing import Backend
 from ..interchange import to_numpy
 from ._line_search import Evaluate, wolfe_step
 from ._results import CONVERGED, EXHAUSTED, NOT_FINITE, RUNNING, STALLED
-from ._vectors import chosen, decided, largest, scalar
+from ._vectors import chosen, decided, is_plain, largest, scalar
 
 
 class Reached(NamedTuple):
@@ -171,7 +171,7 @@ def limited_product(xp: Backend, steps: Any, changes: Any, inverse: Any, gradien
         is_known = xp.logical_and(last > 0, yy > 0)
         return q / chosen(xp, is_known, last * yy, 1.0)
 
-    if not (xp.is_concrete(inverse) and xp.is_concrete(gradient)):
+    if not (is_plain(xp, inverse) and is_plain(xp, gradient)):
         q, parts = scan(back, gradient, (steps, changes, inverse), reverse=True)
         return scan(forth, scaled(q), (steps, changes, inverse, parts))[0]
     # The same in Python, which leaves out the rows that are not there yet and change nothing.
