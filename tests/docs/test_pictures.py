@@ -12,12 +12,14 @@ import pytest
 from trellis import demo
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools" / "docs"))
+sys.path[:0] = [str(ROOT / "tools" / "docs"), str(ROOT / "tools")]
 
 import charts  # noqa: E402
 import pictures  # noqa: E402
 import scaling  # noqa: E402
+import solver_errors  # noqa: E402
 
+WORK = json.loads(solver_errors.STORED.read_text())
 LOSSES = json.loads((ROOT / "docs" / "data" / "demo_losses.json").read_text())
 ALL = pictures.all_pictures()
 
@@ -108,3 +110,19 @@ def test_the_calculation_for_a_thousand_workers():
     assert all([number in page for number in large]), large
     assert small == ["41", "1", "6.8"] and "41, 1.0 and 6.8 ms" in page
     assert f"{scaling.bytes_sent(1000, 100e6) / 1e6:.1f} MB" in page
+
+
+@pytest.mark.parametrize("method", solver_errors.METHODS)
+def test_evaluations_of_ode_solvers_are_those_in_the_picture(method):
+    """At the largest tolerance on the orbit."""
+    rtol, count, error = WORK["D3"][method][0]
+    found, y = solver_errors.solved("D3", method, rtol)
+    assert found == count
+    # Three digits are stored. Rounding of another machine is 1e-16, far below these errors.
+    exact = solver_errors.PROBLEMS["D3"].exact()
+    assert np.max(np.abs(y - exact)) == pytest.approx(error, rel=1e-2)
+
+
+def test_evaluations_of_a_stiff_equation_are_those_in_the_picture():
+    rtol, count, _ = WORK["hires"]["kvaerno5"][0]
+    assert solver_errors.solved("hires", "kvaerno5", rtol)[0] == count

@@ -148,6 +148,20 @@ def test_batched(xp, backend):
     np.testing.assert_allclose(trellis.to_numpy(found), expected, atol=1e-8)  # its tolerance
 
 
+def test_batched_gradients(xp, backend):
+    """Behind two transforms, where no truth value can be read."""
+    rows = np.array([[1.0, 2.0, -0.5], [3.0, 0.0, 0.0]])
+    half = xp.from_numpy(np.array(0.5))
+
+    def total(a):
+        return trellis.sum(optimize.minimize(ridge, xp.zeros_like(a), (a, half)).x ** 2)
+
+    found = one_program(backend, trellis.vmap(trellis.grad(total)))(xp.from_numpy(rows))
+    x = rows - 0.2 * rows.sum(axis=1, keepdims=True)
+    expected = 2 * x - 0.4 * x.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(trellis.to_numpy(found), expected, atol=1e-7)  # 1e-8 in each x
+
+
 def test_compiled(xp, backend):
     run = compile_with(
         backend, lambda x, a, b: optimize.minimize(ridge, x, (a, b), method="bfgs"), autograph=False

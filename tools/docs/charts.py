@@ -15,6 +15,7 @@ from statistics import median
 
 from scaling import thousand_workers
 from svg import Drawing, Palette
+from work_precision import work_precision
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LOSSES = DOCS / "data" / "demo_losses.json"
@@ -198,4 +199,5 @@ ALL = {
     "training": training,
     "one_call": one_call,
     "thousand_workers": thousand_workers,
+    "work_precision": work_precision,
 }

@@ -7,7 +7,7 @@ from .._array.control import while_loop
 from .._array.indexing import at
 from .._core.typing import Backend
 from .._gradients.transforms import stop_gradient
-from ..optimize._vectors import scalar
+from ..optimize._vectors import chosen, decided, scalar
 from ._steps import Field, error_of, evaluated, polynomial, step
 from .tableaus import Tableau
 
@@ -131,42 +131,43 @@ def run(
     is_dense = count > 1 or is_short or kept is not None or watch is not None
     digits = 2.2e-16 if xp.dtype_name(y.dtype) == "float64" else 1.2e-7
     zero, one = scalar(xp, y, 0, "int32"), xp.ones_like(t)
+    tiny, large, lowest, highest = 1e-10 * one, 1e10 * one, 0.2 * one, 10.0 * one
+    quarter = 0.25 * one
     p, i, d = rules.controller
     order = float(tableau.error_order)
     powers = ((p + i + d) / order, -(p + 2.0 * d) / order, d / order)
 
     def factor(error: Any, last: Any, earlier: Any) -> Any:
         """By which the step changes."""
-        floor = xp.maximum(error, xp.full_like(error, 1e-10))
-        product = 0.9 * floor ** -powers[0]
+        product = 0.9 * xp.maximum(error, tiny) ** -powers[0]
         if powers[1] != 0:
             product = product * last ** -powers[1]
         if powers[2] != 0:
             product = product * earlier ** -powers[2]
-        return xp.minimum(xp.maximum(product, 0.2 * one), 10.0 * one)
+        return xp.minimum(xp.maximum(product, lowest), highest)
 
     def body(s: State) -> State:
         rest = end - s.t
         is_last = s.h >= rest * (1.0 - 100.0 * digits)
-        h = xp.where(is_last, rest, s.h)
-        before = tolerance_of(xp, rules, s.y, s.y)
+        h = chosen(xp, is_last, rest, s.h)
+        before = tolerance_of(xp, rules, s.y, s.y) if tableau.diagonal != 0 else None
         made = step(xp, field, tableau, s.t, s.y, s.f, h, before, is_dense, mode)
         if rules.size is None:
             tolerance = tolerance_of(xp, rules, s.y, made.y)
             error = error_of(xp, tableau, h, made.stages, tolerance)
             is_good = xp.logical_and(xp.logical_and(error <= 1.0, made.is_solved), error >= 0.0)
-            usable = xp.where(xp.isfinite(error), error, 1e10)
+            usable = chosen(xp, xp.isfinite(error), error, large)
             change = factor(usable, s.last_error, s.earlier_error)
-            change = xp.where(is_good, change, xp.minimum(change, one))
-            change = xp.where(made.is_solved, change, 0.25 * one)
+            change = chosen(xp, is_good, change, xp.minimum(change, one))
+            change = chosen(xp, made.is_solved, change, quarter)
             # What was cut at the end says little of the next length.
             length = h * change
-            last = xp.where(is_good, xp.maximum(usable, 1e-10 * one), s.last_error)
-            earlier = xp.where(is_good, s.last_error, s.earlier_error)
+            last = chosen(xp, is_good, xp.maximum(usable, tiny), s.last_error)
+            earlier = chosen(xp, is_good, s.last_error, s.earlier_error)
         else:
             is_good, length, last, earlier = made.is_solved, s.h, one, one
-        t = xp.where(is_good, xp.where(is_last, end, s.t + h), s.t)
-        outputs, record, crossing, code = s.outputs, s.record, s.crossing, s.code
+        t = chosen(xp, is_good, chosen(xp, is_last, end, s.t + h), s.t)
+        outputs, record, crossing = s.outputs, s.record, s.crossing
         if is_dense:
             coefficients = polynomial(xp, tableau, h, made.stages)
             inside = xp.logical_and(wanted > s.t, wanted <= s.t + h)
@@ -178,7 +179,7 @@ def run(
                 place = xp.reshape(s.accepted, (1,))
                 new = kept(s.t, h, s.y, coefficients)
                 record = [
-                    xp.where(is_good, at(old, place).set(xp.reshape(x, (1, *x.shape))), old)
+                    chosen(xp, is_good, at(old, place).set(xp.reshape(x, (1, *x.shape))), old)
                     for old, x in zip(record, new, strict=True)
                 ]
         is_final = xp.logical_and(is_good, is_last)
@@ -186,29 +187,30 @@ def run(
             outputs = _with_last(xp, outputs, made.y, is_final, count)
         accepted = s.accepted + xp.astype(is_good, "int32")
         rejected = s.rejected + xp.astype(xp.logical_not(is_good), "int32")
-        code = xp.where(accepted + rejected >= rules.max_steps, EXHAUSTED, RUNNING)
         too_small = length <= 4.0 * digits * xp.abs(t)
         stopped = xp.logical_or(too_small, xp.logical_not(length > 0))
         if rules.size is not None:
             stopped = xp.logical_not(is_good)
-        code = xp.where(stopped, TOO_SMALL, code)
-        code = xp.where(is_final, FINISHED, code)
+        is_limit = accepted + rejected >= rules.max_steps
+        cases = [(is_limit, EXHAUSTED), (stopped, TOO_SMALL), (is_final, FINISHED)]
         if watch is not None:
-            seen = _is_crossed(xp, watch, s.t, s.y, t, xp.where(is_good, made.y, s.y))
+            seen = _is_crossed(xp, watch, s.t, s.y, t, chosen(xp, is_good, made.y, s.y))
             seen = xp.logical_and(seen, is_good)
-            code = xp.where(seen, EVENT, code)
+            cases.append((seen, EVENT))
             found = (s.t, h, s.y, coefficients)
-            crossing = [xp.where(seen, new, old) for new, old in zip(found, crossing, strict=True)]
+            crossing = [
+                chosen(xp, seen, new, old) for new, old in zip(found, crossing, strict=True)
+            ]
         return State(
             t,
-            xp.where(is_good, made.y, s.y),
-            xp.where(is_good, made.f, s.f),
+            chosen(xp, is_good, made.y, s.y),
+            chosen(xp, is_good, made.f, s.f),
             length,
             last,
             earlier,
             accepted,
             rejected,
-            xp.astype(code, "int32"),
+            decided(xp, y, RUNNING, *cases),
             outputs,
             record,
             crossing,
@@ -238,8 +240,8 @@ def run(
 def _with_last(xp: Backend, outputs: Any, y: Any, is_final: Any, count: int) -> Any:
     """The last row is the end of the last step itself, without the polynomial's rounding."""
     if count == 1:
-        return xp.where(is_final, xp.reshape(y, (1, -1)), outputs)
-    final = xp.where(is_final, y, outputs[-1, ...])
+        return chosen(xp, is_final, xp.reshape(y, (1, -1)), outputs)
+    final = chosen(xp, is_final, y, outputs[-1, ...])
     return xp.concat([outputs[:-1], xp.reshape(final, (1, -1))], axis=0)
 
 

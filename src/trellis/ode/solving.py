@@ -16,7 +16,7 @@ from .._gradients.transforms import stop_gradient
 from ..interchange import to_numpy
 from ..optimize._arguments import arguments, choice, count, positive
 from ..optimize._implicit import refusing
-from ..optimize._vectors import Packed, apart, flat_like, packed
+from ..optimize._vectors import Packed, apart, flat_like, is_plain, packed
 from ._dense import Path, along, recorded
 from ._derivatives import Problem, attached
 from ._events import located, with_time
@@ -161,6 +161,7 @@ def solve(
     )
     # The solver's time increases.
     sign = stop_gradient(xp.where(times[-1, ...] >= times[0, ...], 1.0, -1.0 + 0.0 * times[0, ...]))
+    is_forward = is_plain(xp, sign) and bool(sign > 0)
     leaves, joined = apart(args)
     size = int(start.shape[0])
 
@@ -168,8 +169,9 @@ def solve(
         given = joined(arrays)
 
         def field(t: Any, y: Any) -> Any:
-            found = fn(sign * t, unknowns.unpack(y), *given)
-            return sign * flat_like("solve", "fn", unknowns, found, size)
+            when = t if is_forward else sign * t
+            found = flat_like("solve", "fn", unknowns, fn(when, unknowns.unpack(y), *given), size)
+            return found if is_forward else sign * found
 
         return field
 

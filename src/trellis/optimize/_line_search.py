@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .._array.control import while_loop
 from .._core.typing import Backend
-from ._vectors import scalar
+from ._vectors import chosen, is_plain, scalar
 
 # From a vector to the value and the gradient there.
 Evaluate = Callable[[Any], tuple[Any, Any]]
@@ -66,29 +66,34 @@ def wolfe_step(
         is_good = xp.logical_and(is_good, xp.isfinite(incline))
         is_done = xp.logical_and(is_good, xp.abs(incline) <= -curvature * slope)
         # Past the minimum along the line: it lies between this step and the one before.
-        turned = xp.where(s.is_closed, incline * (s.high - s.low) >= 0, incline >= 0)
+        turned = chosen(xp, s.is_closed, incline * (s.high - s.low) >= 0, incline >= 0)
         is_turned = xp.logical_and(is_good, turned)
 
         def high(this: Any, low: Any, old: Any) -> Any:
-            return xp.where(is_good, xp.where(is_turned, low, old), this)
+            return chosen(xp, is_good, chosen(xp, is_turned, low, old), this)
 
         new_high = high(s.trial, s.low, s.high)
         new_high_value = high(reached, s.low_value, s.high_value)
         new_high_slope = high(incline, s.low_slope, s.high_slope)
-        low = xp.where(is_good, s.trial, s.low)
-        low_value = xp.where(is_good, reached, s.low_value)
-        low_slope = xp.where(is_good, incline, s.low_slope)
+        low = chosen(xp, is_good, s.trial, s.low)
+        low_value = chosen(xp, is_good, reached, s.low_value)
+        low_slope = chosen(xp, is_good, incline, s.low_slope)
         is_closed = xp.logical_or(s.is_closed, xp.logical_or(xp.logical_not(is_good), is_turned))
-        inside = _between(xp, low, low_value, low_slope, new_high, new_high_value, new_high_slope)
+        trial = 2.0 * s.trial
+        is_between = xp.logical_and(is_closed, xp.logical_not(is_done))
+        # Most steps are done at once, without the arithmetic of another trial.
+        if not is_plain(xp, is_between) or bool(is_between):
+            ends = (low, low_value, low_slope, new_high, new_high_value, new_high_slope)
+            trial = chosen(xp, is_closed, _between(xp, *ends), trial)
         return _Bracket(
-            xp.where(is_done, s.trial, xp.where(is_closed, inside, 2.0 * s.trial)),
+            chosen(xp, is_done, s.trial, trial),
             low,
             low_value,
             low_slope,
             new_high,
             new_high_value,
             new_high_slope,
-            xp.where(is_good, g, s.gradient),
+            chosen(xp, is_good, g, s.gradient),
             is_closed,
             is_done,
             s.rounds + 1,

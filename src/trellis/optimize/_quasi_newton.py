@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 from .._array.control import scan, while_loop
 from .._core.typing import Backend
+from ..interchange import to_numpy
 from ._line_search import Evaluate, wolfe_step
 from ._results import CONVERGED, EXHAUSTED, NOT_FINITE, RUNNING, STALLED
-from ._vectors import largest, scalar
+from ._vectors import chosen, decided, is_plain, largest, scalar
 
 
 class Reached(NamedTuple):
@@ -39,10 +40,15 @@ def progress(
     xp: Backend, norm: Any, value: Any, tol: float, steps: Any, limit: int, is_stuck: Any
 ) -> Any:
     """The code of a point: whether to go on, and if not, why."""
-    code = xp.where(steps >= limit, EXHAUSTED, RUNNING)
-    code = xp.where(is_stuck, STALLED, code)
-    code = xp.where(xp.isfinite(norm + value), code, NOT_FINITE)
-    return xp.astype(xp.where(norm <= tol, CONVERGED, code), "int32")
+    return decided(
+        xp,
+        norm,
+        RUNNING,
+        (steps >= limit, EXHAUSTED),
+        (is_stuck, STALLED),
+        (xp.logical_not(xp.isfinite(norm + value)), NOT_FINITE),
+        (norm <= tol, CONVERGED),
+    )
 
 
 def begun(xp: Backend, evaluate: Evaluate, x: Any, tol: float, limit: int) -> Reached:
@@ -63,10 +69,11 @@ def quasi_newton(
         # Rounding may spoil a direction: then the steepest one, as in the first step.
         is_downhill = xp.sum(direction * at.gradient) < 0
         is_steepest = xp.logical_or(at.steps == 0, xp.logical_not(is_downhill))
-        direction = xp.where(is_steepest, -at.gradient, direction)
+        direction = chosen(xp, is_steepest, -at.gradient, direction)
         length = xp.sqrt(xp.sum(at.gradient * at.gradient))
-        short = xp.minimum(xp.ones_like(length), 1.0 / xp.where(length > 0, length, 1.0))
-        first = xp.where(is_steepest, short, xp.ones_like(length))
+        one = xp.ones_like(length)
+        short = xp.minimum(one, 1.0 / chosen(xp, length > 0, length, one))
+        first = chosen(xp, is_steepest, short, one)
         found = wolfe_step(xp, evaluate, at.x, at.value, at.gradient, direction, first)
         new = at.x + found.length * direction
         known = memory.updated(known, new - at.x, found.gradient - at.gradient)
@@ -129,13 +136,13 @@ def limited_memory(xp: Backend, history: int) -> Memory:
         steps, changes, inverse = known
         sy = xp.sum(s * y)
         is_used = is_curved(xp, sy, s, y)
-        one = xp.reshape(1.0 / xp.where(is_used, sy, 1.0), (1,))
+        one = xp.reshape(1.0 / chosen(xp, is_used, sy, xp.ones_like(sy)), (1,))
         new = (
             xp.concat([steps[1:], xp.reshape(s, (1, -1))], axis=0),
             xp.concat([changes[1:], xp.reshape(y, (1, -1))], axis=0),
             xp.concat([inverse[1:], one], axis=0),
         )
-        return tuple([xp.where(is_used, x, old) for x, old in zip(new, known, strict=True)])
+        return tuple([chosen(xp, is_used, x, old) for x, old in zip(new, known, strict=True)])
 
     return Memory(first, direction, updated)
 
@@ -157,9 +164,24 @@ def limited_product(xp: Backend, steps: Any, changes: Any, inverse: Any, gradien
         s, y, rho, part = row
         return q + (part - rho * xp.sum(y * q)) * s, part
 
-    q, parts = scan(back, gradient, (steps, changes, inverse), reverse=True)
-    newest, last = changes[-1, ...], inverse[-1, ...]
-    yy = xp.sum(newest * newest)
-    is_known = xp.logical_and(last > 0, yy > 0)
-    q = q / xp.where(is_known, last * yy, 1.0)
-    return scan(forth, q, (steps, changes, inverse, parts))[0]
+    def scaled(q: Any) -> Any:
+        """By the size of the curvature along the newest step."""
+        newest, last = changes[-1, ...], inverse[-1, ...]
+        yy = xp.sum(newest * newest)
+        is_known = xp.logical_and(last > 0, yy > 0)
+        return q / chosen(xp, is_known, last * yy, 1.0)
+
+    if not (is_plain(xp, inverse) and is_plain(xp, gradient)):
+        q, parts = scan(back, gradient, (steps, changes, inverse), reverse=True)
+        return scan(forth, scaled(q), (steps, changes, inverse, parts))[0]
+    # The same in Python, which leaves out the rows that are not there yet and change nothing.
+    known = [i for i, number in enumerate(to_numpy(inverse)) if number != 0]
+    q, rows = gradient, []
+    for i in reversed(known):
+        row = (steps[i, ...], changes[i, ...], inverse[i, ...])
+        q, part = back(q, row)
+        rows.append((*row, part))
+    q = scaled(q)
+    for whole in reversed(rows):
+        q, _ = forth(q, whole)
+    return q

@@ -56,6 +56,8 @@ def packed(function: str, name: str, x: object, args: object = ()) -> Packed:
             )
         shapes.append(shape_of(leaf))
         vectors.append(xp.reshape(leaf, (-1,)))
+    if x is leaves[0] and len(shapes[0]) == 1:
+        return Packed(xp, vectors[0], lambda vector: vector)
     if len(leaves) == 1 and len(shapes[0]) == 1:
         return Packed(xp, vectors[0], lambda vector: tree.unflatten(spec, [vector]))
     vector = vectors[0] if len(vectors) == 1 else xp.concat(vectors, axis=0)
@@ -73,18 +75,20 @@ def packed(function: str, name: str, x: object, args: object = ()) -> Packed:
 
 def flat_like(function: str, what: str, unknowns: Packed, y: Any, size: int | None = None) -> Any:
     """What a user's function returned, as a vector; of a known length where one is needed."""
-    xp = unknowns.xp
+    xp, like = unknowns.xp, unknowns.vector
+    if type(y) is type(like) and y.dtype == like.dtype and tuple(y.shape) == (size,):
+        return y  # the usual case
     parts = []
     for leaf in tree.leaves(y):
         if not is_array(leaf):
-            leaf = xp.full((), leaf, dtype=unknowns.vector.dtype, device=xp.device(unknowns.vector))
+            leaf = xp.full((), leaf, dtype=like.dtype, device=xp.device(like))
         parts.append(xp.reshape(leaf, (-1,)))
     if not parts:
         raise ArgumentTypeError(f"{function}() expects {what} to return arrays, got {y!r}.")
     flat = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-    if flat.dtype != unknowns.vector.dtype:
+    if flat.dtype != like.dtype:
         raise DtypeError(
-            f"{function}() expects {what} to return {xp.dtype_name(unknowns.vector.dtype)}, as its "
+            f"{function}() expects {what} to return {xp.dtype_name(like.dtype)}, as its "
             f"unknowns are, got {xp.dtype_name(flat.dtype)}."
         )
     if size is not None and flat.shape[0] != size:
@@ -117,6 +121,31 @@ def apart(args: tuple[Any, ...]) -> tuple[list[Any], Callable[[list[Any]], Any]]
 def scalar(xp: Backend, like: Array, value: float, dtype: str | None = None) -> Any:
     """A number as an array beside `like`."""
     return xp.full((), value, dtype=dtype or like.dtype, device=xp.device(like))
+
+
+def is_plain(xp: Backend, x: Any) -> bool:
+    """Whether Python may decide by `x`: neither a compiler nor a transform stands behind it."""
+    return xp.is_concrete(x) and xp.lasts(x)
+
+
+def chosen(xp: Backend, condition: Any, yes: Any, no: Any) -> Any:
+    """`where` for one truth value and two arrays of one shape and dtype, or a number that is only
+    an operand. Where the value is known, Python chooses: a tenth of the time of `where` or less.
+    """
+    if is_plain(xp, condition):
+        return yes if bool(condition) else no
+    return xp.where(condition, yes, no)
+
+
+def decided(xp: Backend, like: Array, otherwise: int, *cases: tuple[Any, int]) -> Any:
+    """The number of the last case whose truth value holds, as an int32."""
+    if all([is_plain(xp, condition) for condition, _ in cases]):
+        numbers = [number for condition, number in cases if bool(condition)]
+        return scalar(xp, like, numbers[-1] if numbers else otherwise, "int32")
+    found = scalar(xp, like, otherwise, "int32")
+    for condition, number in cases:
+        found = xp.where(condition, number, found)
+    return xp.astype(found, "int32")
 
 
 def largest(xp: Backend, vector: Any) -> Any:

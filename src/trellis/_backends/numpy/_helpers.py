@@ -17,6 +17,7 @@ FLOAT32: np.dtype[Any] = np.dtype("float32")
 NATIVE: dict[str, np.dtype[Any]] = {
     name: BFLOAT16 if name == "bfloat16" else np.dtype(name) for name in ("bool", *dtypes.NUMERIC)
 }
+_names = {dtype: name for name, dtype in NATIVE.items()}
 _promoted = {(NATIVE[a], NATIVE[b]): NATIVE[c] for (a, b), c in dtypes.PROMOTION.items()}
 # The standard's integers and bool. bfloat16 has the kind "V" in NumPy.
 INTEGERS = "iub"
@@ -29,6 +30,11 @@ def default_float() -> np.dtype[Any]:
 
 def default_complex() -> np.dtype[Any]:
     return NATIVE[str(dtypes.default_complex())]
+
+
+def name_of(dtype: Any) -> str:
+    """`dtype.name`, which NumPy composes anew in each call."""
+    return _names.get(dtype) or str(dtype.name)
 
 
 def promote(a: Any, b: Any) -> np.dtype[Any]:
@@ -83,14 +89,14 @@ def common(xs: Any) -> list[Any]:
     if dtype is None:
         dtype = NATIVE[dtypes.of_numbers(tuple(numbers))]
     for number in numbers:
-        dtype = NATIVE[dtypes.with_scalar(dtype.name, number)]
+        dtype = NATIVE[dtypes.with_scalar(name_of(dtype), number)]
     return [of_number(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
 
 
 def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "fc":
         return x, number  # NumPy's promotion of Python numbers is that of the table
-    dtype = NATIVE[dtypes.with_scalar(x.dtype.name, number)]
+    dtype = NATIVE[dtypes.with_scalar(name_of(x.dtype), number)]
     return cast(x, dtype), of_number(number, dtype)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import dtypes
 from ..._core.arrays import is_array
 from ..._core.errors import DtypeError
-from ._helpers import BFLOAT16, NATIVE
+from ._helpers import BFLOAT16, NATIVE, name_of
 from ._helpers import default_complex as default_complex
 from ._helpers import default_float as default_float
 
@@ -45,7 +45,7 @@ def _uncommon_dtype(dtype: Any) -> Any:
 
 def dtype_name(dtype: Any, /) -> str:
     """The canonical name of a native dtype."""
-    return np.dtype(dtype).name
+    return name_of(np.dtype(dtype))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 from ..._core.dtypes import default_complex, default_dtype, fitted
 from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import default_complex as native_complex
-from ._helpers import default_float
+from ._helpers import default_float, name_of
 from ._tape import TracedArray
 from .casting import as_dtype, check_device
 
@@ -134,7 +134,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 
 def _filled(shape: Any, value: Any, dtype: Any) -> Any:
     if type(value) is int:
-        value = fitted(value, dtype.name)
+        value = fitted(value, name_of(dtype))
     if isinstance(value, TracedArray):  # np.full writes, which has no derivative
         return np.astype(np.broadcast_to(value, _given(shape)), dtype)
     return np.full(_given(shape), value, dtype=dtype)
