@@ -52,6 +52,7 @@ NOT_OPERATIONS = {
     *{"as_dtype", "check_leaving", "checkpoint", "compile_function", "connect_ranks"},
     *{
         "callback",
+        "custom_jvp",
         "custom_vjp",
         "device",
         "dtype_name",

@@ -42,7 +42,7 @@ _FILES = (casting, creation, elementwise, indexing, manipulation, products, redu
 _GROUPS = {"linalg": linalg, "fft": fft}
 # Arrays from outside the program: its constants.
 _OUTSIDE = ("asarray", "from_numpy", "from_dlpack")
-_CALLED = ("checkpoint", "custom_vjp")
+_CALLED = ("checkpoint", "custom_jvp", "custom_vjp")
 
 
 def traced(
