@@ -4,7 +4,7 @@ trellis.mcmc.
     python tools/posteriors.py
 
 NumPyro is no requirement of the tests: install it, then run this, when a model of
-tests/mcmc/posteriors.py changes.
+tests/mcmc/posterior_models.py changes.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "mcmc"))
 
-import posteriors
+import posterior_models
 
 DRAWS, TUNE, CHAINS = 5000, 1000, 4
 
@@ -28,10 +28,12 @@ def main() -> None:
         "tune": TUNE,
         "chains": CHAINS,
     }
-    for name in posteriors.POSTERIORS:
-        found[name] = posteriors.means(posteriors.by_numpyro(name, DRAWS, TUNE, CHAINS)(0))
+    for name in posterior_models.POSTERIORS:
+        found[name] = posterior_models.means(
+            posterior_models.by_numpyro(name, DRAWS, TUNE, CHAINS)(0)
+        )
         print(name, found[name])
-    posteriors.STORED.write_text(json.dumps(found, indent=1) + "\n")
+    posterior_models.STORED.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from posteriors import POSTERIORS, means, sampled, stored
+from posterior_models import POSTERIORS, means, sampled, stored
 
 REFERENCES = stored()
 
