@@ -1,9 +1,9 @@
 """Seconds for 1,000 effective draws of a posterior: Trellis on JAX beside NumPyro.
 
 Both run the no-U-turn sampler with a diagonal metric and Stan's schedule of tuning, in float64, on
-the models of tests/mcmc/posterior_models.py. What counts is the smallest effective sample size of all
-parameters. Time is that of compiled chains, with tuning; the first one, with compiling, has a row
-of its own.
+the models of tests/mcmc/posterior_models.py. What counts is the smallest effective sample size of
+all parameters. Time is that of compiled chains, with tuning; the first one, with compiling, has a
+row of its own.
 
 NumPyro is no requirement: without it there is nothing to compare with, and the program says so.
 """
@@ -24,7 +24,7 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 
-import posterior_models
+import posterior_models as known
 
 import trellis
 
@@ -34,16 +34,14 @@ CHAINS = 3 if QUICK else 4
 
 def ours(name):
     def chain(key):
-        return posterior_models.sampled(
-            name, "jax", key=key, draws=DRAWS, tune=TUNE, chains=1
-        ).draws
+        return known.sampled(name, "jax", key=key, draws=DRAWS, tune=TUNE, chains=1).draws
 
     run = jax.jit(chain)
     return lambda seed: jax.block_until_ready(run(trellis.random.key(seed, backend="jax")))
 
 
 def theirs(name):
-    return posterior_models.by_numpyro(name, DRAWS, TUNE, 1)
+    return known.by_numpyro(name, DRAWS, TUNE, 1)
 
 
 def smallest(chains):
@@ -67,7 +65,7 @@ def main():
         print("NumPyro is not installed: nothing to compare with.")
         report.notes.append("NumPyro was not installed.")
         del contestants["numpyro"]
-    for name in posterior_models.POSTERIORS:
+    for name in known.POSTERIORS:
         calls, first = {}, {}
         for who, build in contestants.items():
             calls[who] = build(name)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "mcmc"))
 
-import posterior_models
+import posterior_models as known
 
 DRAWS, TUNE, CHAINS = 5000, 1000, 4
 
@@ -28,12 +28,10 @@ def main() -> None:
         "tune": TUNE,
         "chains": CHAINS,
     }
-    for name in posterior_models.POSTERIORS:
-        found[name] = posterior_models.means(
-            posterior_models.by_numpyro(name, DRAWS, TUNE, CHAINS)(0)
-        )
+    for name in known.POSTERIORS:
+        found[name] = known.means(known.by_numpyro(name, DRAWS, TUNE, CHAINS)(0))
         print(name, found[name])
-    posterior_models.STORED.write_text(json.dumps(found, indent=1) + "\n")
+    known.STORED.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
