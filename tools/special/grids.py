@@ -223,23 +223,25 @@ def _beta_series(a, b, x):
 
 
 def gammaincinv(a, p):
-    start = mp.mpf(float(scipy.special.gammaincinv(float(a), float(p))))
-    return _by_newton(lambda x: _lower_series(a, x) - p, lambda x: _gamma_density(a, x), start)
+    start = scipy.special.gammaincinv(float(a), float(p))
+    return _by_newton(_lower_series, _gamma_density, 1, (a,), p, start)
 
 
 def gammainccinv(a, q):
-    start = mp.mpf(float(scipy.special.gammainccinv(float(a), float(q))))
-    return _by_newton(lambda x: q - 1 + _lower_series(a, x), lambda x: _gamma_density(a, x), start)
+    start = scipy.special.gammainccinv(float(a), float(q))
+    return _by_newton(gammaincc, _gamma_density, -1, (a,), q, start)
 
 
 def betaincinv(a, b, p):
-    start = mp.mpf(float(scipy.special.betaincinv(float(a), float(b), float(p))))
-    return _by_newton(lambda x: betainc(a, b, x) - p, lambda x: _beta_density(a, b, x), start)
+    # Less than the quantile, where SciPy's far tails have no digit.
+    power = float(mp.exp(mp.log(p * a * mp.beta(a, b)) / a))
+    start = scipy.special.betaincinv(float(a), float(b), float(p)) if p > 1e-6 else power
+    return _by_newton(betainc, _beta_density, 1, (a, b), p, start)
 
 
 def betainccinv(a, b, q):
-    start = mp.mpf(float(scipy.special.betainccinv(float(a), float(b), float(q))))
-    return _by_newton(lambda x: q - betaincc(a, b, x), lambda x: _beta_density(a, b, x), start)
+    with mp.workdps(100):
+        return 1 - betaincinv(b, a, q)
 
 
 def _gamma_density(a, x):
@@ -250,11 +252,16 @@ def _beta_density(a, b, x):
     return x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
 
 
-def _by_newton(apart, slope, x):
-    """From a start of 8 digits; second differences of it need many."""
+def _by_newton(part, density, sign, orders, sought, start):
+    """On the logarithm of the part, by that of x; second differences of it need many digits."""
+    if start < 1e-306:
+        return mp.mpf("1e-400")  # no float that is compared
     with mp.workdps(100):
-        for _ in range(4):
-            x = x - apart(x) / slope(x)
+        x, change = mp.mpf(float(start)), mp.mpf(1)
+        while abs(change) > mp.mpf(10) ** -40:  # the next is twice as good
+            found = part(*orders, x)
+            change = -sign * mp.log(found / sought) * found / (x * density(*orders, x))
+            x = x * mp.exp(change)
         return x
 
 
@@ -263,6 +270,17 @@ def quantiles(*axes):
     p = np.concatenate([logarithmic(1e-6, 0.5, 7), 1 - logarithmic(1e-4, 0.4, 5)])
     *orders, p = pairs(*axes, p)
     return *orders, p
+
+
+def tails(*axes):
+    """Orders and probabilities down to the end of float64, and to that of float32."""
+    p = np.concatenate([logarithmic(1e-300, 1e-44, 12), logarithmic(2e-37, 1e-7, 6)])
+    *orders, p = pairs(*axes, p)
+    return *orders, p
+
+
+ORDERS = np.array([0.2, 1.0, 1.5, 2.0, 5.5, 10.0, 30.0, 200.0])
+PAIR = np.array([0.5, 1.0, 3.0, 30.0, 200.0])
 
 
 ROWS = {
@@ -386,13 +404,17 @@ ROWS = {
     "gammaincc": Row(gammaincc, gamma_pairs()),
     "gammaincc, above 0.001": Row(gammaincc, gamma_pairs(), least=1e-3),
     "gammaincinv": Row(gammaincinv, quantiles(logarithmic(0.2, 200, 12))),
+    "gammaincinv, of small probabilities": Row(gammaincinv, tails(ORDERS)),
     "gammainccinv": Row(gammainccinv, quantiles(logarithmic(0.2, 200, 12))),
+    "gammainccinv, of small probabilities": Row(gammainccinv, tails(ORDERS)),
     "betainc": Row(betainc, beta_triples()),
     "betainc, above 0.001": Row(betainc, beta_triples(), least=1e-3),
     "betaincc": Row(betaincc, beta_triples()),
     "betaincc, above 0.001": Row(betaincc, beta_triples(), least=1e-3),
     "betaincinv": Row(betaincinv, quantiles(*[logarithmic(0.5, 200, 5)] * 2)),
+    "betaincinv, of small probabilities": Row(betaincinv, tails(PAIR, PAIR)),
     "betainccinv": Row(betainccinv, quantiles(*[logarithmic(0.5, 200, 5)] * 2)),
+    "betainccinv, of small probabilities": Row(betainccinv, tails(PAIR, PAIR)),
     "beta": Row(mp.beta, pairs(*[logarithmic(1e-3, 500, 28)] * 2)),
     "beta, above 0.001": Row(mp.beta, pairs(*[logarithmic(1e-3, 500, 28)] * 2), least=1e-3),
     "betaln": Row(

@@ -89,9 +89,11 @@ def front(xp: Backend, a: Any, x: Any, apart: Any = None) -> Any:
     far = xp.exp(large * power - stirling_rest(xp, large) - HALF_LOG_2PI)
     small = xp.where(is_far, 1.0, a)
     near = xp.where(is_far, 1.0, x)
-    close = xp.exp(small * xp.log(near) - near - gammaln_of_positive(xp, small + 1.0))
+    exponent = small * xp.log(near)
+    close = xp.exp(exponent - near - gammaln_of_positive(xp, small + 1.0))
     # The power is more exact than the exponential of a logarithm, where it is in range.
-    in_range = xp.logical_and(near > 1e-4, near < 80.0)
+    least = -700.0 if is_double(xp, a) else -86.0
+    in_range = xp.logical_and(exponent > least, near < 80.0)
     mild = xp.where(in_range, near, 1.0)
     plain = xp.pow(mild, small) * xp.exp(-mild) * _reciprocal_gamma(xp, small)
     return xp.where(is_far, far / xp.sqrt(large), xp.where(in_range, plain, close))

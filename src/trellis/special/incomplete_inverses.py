@@ -4,6 +4,7 @@ Both are Halley's method on the logarithm of the smaller part, by the logarithm 
 logit, for beta): in these the functions are concave, and the power that they begin with is a line.
 """
 
+import math
 from typing import Any
 
 from .._core.dispatch import xp_of_all
@@ -19,6 +20,9 @@ from .incomplete_gamma import both_parts, density, front, slope_by_order
 
 # A start within two digits and steps of third order: three are enough, and one more is for safety.
 _STEPS = 4
+# Parts below this are tails, whose logarithm gives the start.
+_TAIL = 1e-3
+_SCALE = 2.0**64
 
 
 def gammaincinv(a: A, y: A, /) -> A:
@@ -83,7 +87,7 @@ def _gamma_quantile(xp: Backend, a: Any, p: Any, q: Any) -> Any:
         found = xp.where(is_lower, lower, upper)
         slope = a * front(xp, a, x) / found
         slope = xp.where(is_lower, slope, -slope)
-        change = _halley(xp, (found - part) / part, slope, a - x - slope)
+        change = _halley(xp, _apart(found, part, part), slope, a - x - slope)
         return (x * xp.exp(xp.clip(change, -30.0, 3.0)),)
 
     # The power of x that the lower part begins with is above it: this x is too small.
@@ -92,10 +96,17 @@ def _gamma_quantile(xp: Backend, a: Any, p: Any, q: Any) -> Any:
     return xp.where(power < _least(xp, a), xp.exp(power), x)
 
 
+def _apart(x: Any, y: Any, part: Any) -> Any:
+    """(x - y) / part. The difference of parts of 1e-300 alone is 0 where small floats count as 0."""
+    return (x * _SCALE - y * _SCALE) / (part * _SCALE)
+
+
 def _halley(xp: Backend, apart: Any, slope: Any, bend: Any) -> Any:
     """The change by which log(1 + apart) becomes 0; `bend` is the slope's own change, over it."""
+    # Nothing was found: so far away that the part is no float. Back by as much as is certain.
+    is_found = apart > -1.0
     is_near = apart > -0.5
-    far = xp.log(xp.where(is_near, 1.0, xp.maximum(1.0 + apart, 1e-30)))
+    far = xp.log(xp.where(is_near, 1.0, xp.where(is_found, 1.0 + apart, 1e-6)))
     error = xp.where(is_near, log1p(xp, xp.where(is_near, apart, 0.0)), far)
     newton = error / slope
     return -newton / xp.clip(1.0 - 0.5 * newton * bend, 0.5, 4.0)
@@ -113,7 +124,37 @@ def _gamma_start(xp: Backend, a: Any, p: Any, q: Any, power: Any) -> Any:
     far = xp.maximum(size, 1.5)
     tail = far - (1.0 - few) * xp.log(far + 1.0)
     is_tail = xp.logical_and(a < 1.0, size > 1.5)
-    return xp.where(is_tail, tail, xp.where(a < 1.0, power, xp.maximum(power, normal)))
+    start = xp.where(is_tail, tail, xp.where(a < 1.0, power, xp.maximum(power, normal)))
+    return _gamma_tail(xp, a, p, q, start)
+
+
+def _gamma_tail(xp: Backend, a: Any, p: Any, q: Any, x: Any) -> Any:
+    """A better start where p or q is small: Newton's method on the part's logarithm.
+
+    The part itself would be no float at a start that is a tenth away from a quantile of 1e-300.
+    """
+    is_lower = p <= q
+    part = xp.log(xp.minimum(p, q)) + gammaln_of_positive(xp, a)
+    is_tail = xp.minimum(p, q) < _TAIL
+    found = xp.where(is_tail, x, a)
+    for _ in range(_STEPS):
+        slope = _hazard(xp, xp.where(is_lower, a - found, found - a), found)
+        error = a * xp.log(found) - found - xp.log(slope) - part
+        # Upper tails are about exp(-x), lower ones a power of x.
+        factor = xp.where(is_lower, xp.exp(-xp.clip(error / slope, -3.0, 30.0)), 1.0 + error / slope)
+        found = found * xp.clip(factor, 0.05, 20.0)
+    return xp.where(is_tail, xp.maximum(found, math.exp(_least(xp, a))), x)
+
+
+def _hazard(xp: Backend, apart: Any, spread: Any) -> Any:
+    """About the density over its own tail by the logarithm of x (or the logit, for beta).
+
+    `apart` is that of the density alone, and the square root of `spread` the width of its peak.
+    Exact far away, and a few percent off next to the peak.
+    """
+    root = xp.hypot(apart, 2.0 * xp.sqrt(spread))
+    # Without cancellation inside the peak.
+    return xp.where(apart > 0.0, 0.5 * (apart + root), 2.0 * spread / (root - apart))
 
 
 def _normal_quantile(xp: Backend, p: Any, q: Any) -> Any:
@@ -189,10 +230,11 @@ def _beta_quantile(xp: Backend, a: Any, b: Any, p: Any, q: Any) -> Any:
     def step(_: Any, x: Any, y: Any) -> tuple[Any, Any]:
         found, above = both_beta_parts(xp, own, other, x, y)
         # By the smaller of the two parts that are sought, which is the more exact one.
-        error = xp.where(part <= rest, found - part, rest - above)
+        is_own = part <= rest
+        error = xp.where(is_own, _apart(found, part, part), _apart(rest, above, part))
         apart = apart_of(xp, own, other, x, y)
         slope = front_of_beta(xp, own, other, x, y, apart) / found
-        change = _halley(xp, error / part, slope, -apart - slope)
+        change = _halley(xp, error, slope, -apart - slope)
         # By the logit, with both x and 1 - x exact.
         scaled = x * xp.exp(xp.clip(change, -30.0, 30.0))
         total = scaled + y
@@ -227,11 +269,24 @@ def _beta_start(xp: Backend, a: Any, b: Any, part: Any, power: Any) -> tuple[Any
     )
     limit = -xp.log(xp.expm1(xp.clip(size, 1e-30, 80.0)))
     logit = xp.where(a > 1.0, xp.where(xp.logical_and(b < 4.0, b < a), limit, normal), power)
-    small = xp.exp(-xp.clip(xp.abs(logit), 0.0, -_least(xp, a)))
+    is_tail = part < _TAIL
+    sought = xp.log(part) + betaln_of_positive(xp, a, b)
+    tail = xp.where(is_tail, logit, 0.0)
+    for _ in range(_STEPS):
+        x, y = _of_logit(xp, tail)
+        slope = _hazard(xp, a * y - b * x, (a + b) * x * y)
+        error = a * xp.log(x) + b * xp.log(y) - xp.log(slope) - sought
+        tail = tail - xp.clip(error / slope, -30.0, 30.0)
+    return _of_logit(xp, xp.where(is_tail, tail, logit))
+
+
+def _of_logit(xp: Backend, logit: Any) -> tuple[Any, Any]:
+    """The number with this logit, and the rest to 1."""
+    small = xp.exp(-xp.clip(xp.abs(logit), 0.0, -_least(xp, logit)))
     near, away = small / (1.0 + small), 1.0 / (1.0 + small)
     return xp.where(logit < 0.0, near, away), xp.where(logit < 0.0, away, near)
 
 
 def _least(xp: Backend, x: Any) -> float:
     """Quantiles have larger logarithms than this, where steps are taken."""
-    return -600.0 if is_double(xp, x) else -80.0
+    return -700.0 if is_double(xp, x) else -86.0
