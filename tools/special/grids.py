@@ -330,8 +330,11 @@ ROWS = {
     },
     "zeta": Row(hurwitz, pairs(1 + logarithmic(1e-3, 30, 30), logarithmic(1e-1, 1e3, 20))),
     "erf": Row(mp.erf, (both_signs(1e-12, 10),)),
-    "erfc": Row(mp.erfc, (both_signs(1e-12, 26),)),
-    "erfinv": Row(lambda x: mp.erfinv(x), (both_signs(1e-12, 0.999999),)),
+    "erfc": Row(mp.erfc, (np.concatenate([both_signs(1e-12, 26), np.linspace(0.3, 26, 800)]),)),
+    "erfinv": Row(
+        lambda x: mp.erfinv(x),
+        (np.concatenate([both_signs(1e-12, 0.999999), 1 - logarithmic(1e-15, 0.5, 200)]),),
+    ),
     "erfcinv": Row(lambda x: -ndtri(x / 2) / mp.sqrt(2), (to_the_smallest(1.99),)),
     "erfcx": Row(erfcx, (np.concatenate([both_signs(1e-12, 25), logarithmic(25, 1e6, 50)]),)),
     "ndtr": Row(ndtr, (both_signs(1e-12, 37),)),

@@ -86,7 +86,7 @@ def _gamma_quantile(xp: Backend, a: Any, p: Any, q: Any) -> Any:
         found = xp.where(is_lower, lower, upper)
         slope = a * front(xp, a, x) / found
         slope = xp.where(is_lower, slope, -slope)
-        change = _halley(xp, _apart(xp, found, part, part), slope, a - x - slope)
+        change = _halley(xp, _apart(xp, found, part), slope, a - x - slope)
         return (x * xp.exp(xp.clip(change, -30.0, 3.0)),)
 
     # The power of x that the lower part begins with is above it: this x is too small.
@@ -95,11 +95,9 @@ def _gamma_quantile(xp: Backend, a: Any, p: Any, q: Any) -> Any:
     return xp.where(power < _least(xp, a), xp.exp(power), x)
 
 
-def _apart(xp: Backend, x: Any, y: Any, part: Any) -> Any:
-    """(x - y) / part. The difference of parts of 1e-300 alone is 0 where small floats count as 0."""
-    # No constant: XLA would take it out of the difference.
-    scale = xp.where(part < _TAIL, xp.full_like(part, 2.0**64), 1.0)
-    return (x * scale - y * scale) / (part * scale)
+def _apart(xp: Backend, x: Any, part: Any) -> Any:
+    """(x - part) / part. The difference of parts of 1e-300 is 0 where small floats count as 0."""
+    return xp.where(part < _TAIL, x / part - 1.0, (x - part) / part)
 
 
 def _halley(xp: Backend, apart: Any, slope: Any, bend: Any) -> Any:
@@ -232,7 +230,7 @@ def _beta_quantile(xp: Backend, a: Any, b: Any, p: Any, q: Any) -> Any:
         found, above = both_beta_parts(xp, own, other, x, y)
         # By the smaller of the two parts that are sought, which is the more exact one.
         is_own = part <= rest
-        error = xp.where(is_own, _apart(xp, found, part, part), _apart(xp, rest, above, part))
+        error = xp.where(is_own, _apart(xp, found, part), (rest - above) / part)
         apart = apart_of(xp, own, other, x, y)
         slope = front_of_beta(xp, own, other, x, y, apart) / found
         change = _halley(xp, error, slope, -apart - slope)

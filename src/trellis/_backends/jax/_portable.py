@@ -4,6 +4,8 @@ Trellis. Functions that are NumPy's with jax.numpy are not written again here.
 """
 # mypy: ignore-errors
 
+import math
+
 import jax
 import jax.numpy as jnp
 
@@ -49,6 +51,57 @@ def turned(vectors):
     first = jnp.argmax(size >= 0.999 * jnp.max(size, -2, keepdims=True), -2, keepdims=True)
     largest = jnp.take_along_axis(vectors, first, -2)
     return vectors * (jnp.conj(largest) / jnp.abs(largest))
+
+
+def erfc(x):
+    """XLA's own rounds x**2 in the tail of float64, which the exponential magnifies up to 500
+    times.
+    """
+    if x.dtype != jnp.float64:
+        return jax.scipy.special.erfc(x)
+
+    @jax.custom_jvp
+    def precise(x):
+        # The square of a number of 25 bits is exact. Below 2**-20, two terms are enough.
+        size = jnp.clip(x, 0.0, 27.0)
+        high = jnp.floor(size * 2.0**20) * 2.0**-20
+        rest = size - high
+        y = jax.scipy.special.erfc(high)
+        # slope is the derivative of log(exp(x**2) erfc(x)).
+        scaled = jnp.where(high < 26.0, y * jnp.exp(high * high), 1.0 / (high * math.sqrt(math.pi)))
+        slope = 2.0 * high - 2.0 / math.sqrt(math.pi) / scaled
+        factor = 1.0 + rest * slope + rest * rest * (1.0 + high * slope)
+        away = y * jnp.exp(-rest * (size + high)) * factor
+        return jnp.where(x > 0.5, away, jax.scipy.special.erfc(x))
+
+    @precise.defjvp
+    def derivative(primals, tangents):
+        slope = -2 / math.sqrt(math.pi) * jnp.exp(-jnp.square(primals[0]))
+        return precise(*primals), slope * tangents[0]
+
+    return precise(x)
+
+
+def erfinv(x):
+    """JAX's own loses digits of float64 next to 1, where a step of Halley's method restores them."""
+    if x.dtype != jnp.float64:
+        return jax.scipy.special.erfinv(x)
+
+    @jax.custom_jvp
+    def precise(x):
+        y = jax.scipy.special.erfinv(x)
+        far = (jnp.abs(x) > 0.5) & (jnp.abs(x) < 1)
+        rest, z = jnp.where(far, 1 - jnp.abs(x), 0.5), jnp.where(far, jnp.abs(y), 0.5)
+        apart = jax.scipy.special.erfc(z) - rest
+        z = z + apart / (2 / math.sqrt(math.pi) * jnp.exp(-z * z) - z * apart)
+        return jnp.where(far, jnp.sign(x) * z, y)
+
+    @precise.defjvp
+    def derivative(primals, tangents):
+        y = precise(*primals)
+        return y, math.sqrt(math.pi) / 2 * jnp.exp(y * y) * tangents[0]
+
+    return precise(x)
 
 
 def floor_divide(x1, x2):

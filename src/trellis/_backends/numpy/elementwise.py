@@ -116,6 +116,7 @@ globals().update(
 # More than one call -------------------------------------------------------------------------------
 
 logical_not = np.logical_not
+erfc = _of_floats("erfc", _with_derivatives.erfc)
 
 
 _np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getattr__`

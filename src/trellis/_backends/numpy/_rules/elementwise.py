@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.errors import DtypeError
-from .. import _scipy
+from .. import _portable, _scipy
 from .._tape import WRITES, as_view, back_to, composed, constant, differentiable, stop, unbroadcast
 
 constant(
@@ -250,10 +250,17 @@ def _by_scipy(name: str) -> Any:
     """SciPy has loops for float32 and float64 only, and takes float64 for the two half types."""
 
     def values(x: Any) -> Any:
-        if x.dtype.kind == "c":
-            raise DtypeError(f"{name}() is for real numbers, got an array of complex ones.")
         fn = getattr(_scipy.special, name)
         return fn(x) if x.dtype.itemsize >= 4 else fn(x.astype("f4")).astype(x.dtype)
+
+    return _of_reals(name, values)
+
+
+def _of_reals(name: str, fn: Any) -> Any:
+    def values(x: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise DtypeError(f"{name}() is for real numbers, got an array of complex ones.")
+        return fn(x)
 
     return values
 
@@ -263,7 +270,7 @@ erf = differentiable(
     _by_scipy("erf"), lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x)
 )
 erfc = differentiable(
-    _by_scipy("erfc"), lambda ans, x: lambda g: -g * _two_over_root_pi * np.exp(-x * x)
+    _of_reals("erfc", _portable.erfc), lambda ans, x: lambda g: -g * _two_over_root_pi * np.exp(-x * x)
 )
 erfinv = differentiable(
     _by_scipy("erfinv"), lambda ans, x: lambda g: g / _two_over_root_pi * np.exp(ans * ans)
