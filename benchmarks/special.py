@@ -132,7 +132,9 @@ def compare(report, backend, name, kind):
         what = f"{backend} {name}, {kind}{mode}"
         # Of eager calls and of NumPy's there is no promise: each operation goes over the memory.
         limit = 1.1 if mode == ", compiled" else None
-        report.add(what, row, limit=limit, rounds=5 if is_slow else 9, budget=0.1 if is_slow else 0.6)
+        report.add(
+            what, row, limit=limit, rounds=5 if is_slow else 9, budget=0.1 if is_slow else 0.6
+        )
 
 
 def main():
@@ -142,7 +144,9 @@ def main():
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     backends = [b for b in BACKENDS if b in words] or BACKENDS
     names = [n for n in ROWS if n in words] or (SHORT if QUICK else ROWS)
-    report = Report("special", "Special functions of a million elements, beside the framework's own")
+    report = Report(
+        "special", "Special functions of a million elements, beside the framework's own"
+    )
     for backend in backends:
         for name in names:
             for kind in ("float32", "float64"):

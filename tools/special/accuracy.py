@@ -3,6 +3,7 @@
 python tools/special/accuracy.py            # all functions, into docs/data/special.json
 python tools/special/accuracy.py gammaln    # only these, printed
 python tools/special/accuracy.py --write betainc    # only these, into the file beside the others
+python tools/special/accuracy.py --peers zeta       # the same, with new errors of the peers alone
 """
 
 import json
@@ -15,8 +16,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import mpmath as mp
 import numpy as np
-import scipy.special
 from grids import ROWS
+from peers import PEERS
 
 import trellis
 from trellis import special
@@ -33,15 +34,19 @@ def main(names):
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    is_written = not names or names[0] == "--write"
+    is_peers = names[:1] == ["--peers"]
+    is_written = not names or names[0] in ("--write", "--peers")
     names = names[1:] if names and is_written else names
     table = json.loads(TARGET.read_text()) if names and is_written else {}
     for name in names or ROWS:
-        table[name] = {kind: measured(name, ROWS[name], kind) for kind in KINDS}
+        old = table.get(name) if is_peers else None
+        table[name] = {
+            kind: measured(name, ROWS[name], kind, old and old[kind]) for kind in KINDS
+        }
         print(name, *[f"{k}: {shown(table[name][k])}" for k in KINDS], sep="\n    ", flush=True)
-    if is_written:
-        table = {name: table[name] for name in ROWS if name in table}
-        TARGET.write_text(json.dumps(table, indent=1) + "\n")
+        if is_written:
+            table = {name: table[name] for name in ROWS if name in table}
+            TARGET.write_text(json.dumps(table, indent=1) + "\n")
 
 
 def shown(errors):
@@ -53,8 +58,8 @@ def shown(errors):
     )
 
 
-def measured(name, row, kind):
-    """The largest error, in units of the last place, and where: each backend's, SciPy's."""
+def measured(name, row, kind, old=None):
+    """The largest error, in units of the last place, and where: each backend's, each peer's."""
     grid = [x.astype(kind) for x in row.grid]
     exact = np.array([exact_value(row, [mp.mpf(float(v)) for v in vs]) for vs in zip(*grid)])
     limits = np.finfo(kind)
@@ -66,19 +71,24 @@ def measured(name, row, kind):
     usable &= size >= row.least
     usable &= np.all([np.abs(g) >= float(limits.tiny) for g in grid], axis=0)
     grid, exact = [g[usable] for g in grid], exact[usable]
-    found = {}
-    for backend in BACKENDS:
+    found = dict(old or {})
+    for backend in [] if old else BACKENDS:
         xp = trellis._core.dispatch.load(backend)
         # Of one size, so that JAX compiles each operation once.
         xs = [xp.from_numpy(np.resize(g, SIZE)) for g in grid]
         got = trellis.to_numpy(getattr(special, row_name(name))(*row.orders, *xs))[: len(exact)]
         assert got.dtype == kind, (name, backend, got.dtype)
         found[backend] = largest(row, got, exact, grid, kind)
-    fn = getattr(scipy.special, row_name(name), None)
-    if fn is not None:
+    for peer, (backend, look_up) in PEERS.items():
+        fn = look_up(row_name(name))
+        if fn is None:
+            continue
+        xp = trellis._core.dispatch.load(backend)
         # In double precision where SciPy has no loop for float32: the rounded result.
         with np.errstate(all="ignore"):
-            found["SciPy"] = largest(row, fn(*row.orders, *grid).astype(kind), exact, grid, kind)
+            xs = [xp.from_numpy(np.resize(g, SIZE)) for g in grid]
+            got = trellis.to_numpy(fn(*row.orders, *xs))[: len(exact)].astype(kind)
+        found[peer] = largest(row, got, exact, grid, kind)
     return found
 
 

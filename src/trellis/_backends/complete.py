@@ -83,7 +83,7 @@ def asked() -> list[str]:
 _TYPES = frozenset(("bool", *dtypes.NUMERIC))
 _VALUES = _TYPES | {
     *("ABILITIES", "ARRAY_TYPES", "FLOAT_DTYPES", "MADE", "NAME", "RECURRENCES", "SOURCE"),
-    *("STEP_KERNELS", "TYPES"),
+    *("SPECIAL_KERNELS", "STEP_KERNELS", "TYPES"),
     *("e", "inf", "nan", "newaxis", "pi"),
 }
 
@@ -97,6 +97,7 @@ def _add_values(backend: Any) -> None:
         "NAME": backend.__name__.rpartition(".")[2],
         "SOURCE": None,
         "RECURRENCES": {},
+        "SPECIAL_KERNELS": {},
         "STEP_KERNELS": {},
         **{name: getattr(constants, name) for name in ("e", "inf", "nan", "newaxis", "pi")},
         **backend.TYPES,

@@ -72,6 +72,10 @@ class DataTypes(Protocol):
     """Recurrent layers over all their steps, by the name of one step ("gru_update"); what is
     absent, and a layer for which one gives None, is a scan over the step."""
 
+    SPECIAL_KERNELS: dict[tuple[str, str], Callable[..., Any]]
+    """Special functions that are as exact as their formulas here, and faster, by name and by the
+    type of the arrays: ("ndtri", "float32"). What is absent is done by the formula."""
+
     SOURCE: Source | None
     """How ejected programs of the framework are written; without it `to_source` raises. The four
     built-in ones are in the op table."""

@@ -19,16 +19,25 @@ Slopes = Callable[..., Sequence[Any]]
 _PRECISE = ("float32", "float64")
 
 
-def evaluated(name: str, formula: Formula, slopes: Slopes, *xs: Any) -> Any:
+def evaluated(
+    name: str, formula: Formula, slopes: Slopes, *xs: Any, has_kernels: bool = False
+) -> Any:
     """`formula(xp, *xs)`, whose derivatives are `slopes(y, *xs)`; leaf by leaf in pytrees.
 
     Arguments are brought to one shape and one float dtype, float32 at least to compute in; the
     result has their common dtype, integers count as the default float. What `slopes` computes is
-    differentiable itself, so that there are second derivatives.
+    differentiable itself, so that there are second derivatives. With `has_kernels` the backend's
+    own function takes the place of the formula, if it has one for this dtype.
     """
+
+    def again(*leaves: Any) -> Any:
+        return evaluated(name, formula, slopes, *leaves, has_kernels=has_kernels)
+
     if has_nest(*xs):
-        return call_leafwise(lambda *leaves: evaluated(name, formula, slopes, *leaves), xs, {})
+        return call_leafwise(again, xs, {})
     xp, arrays, kind = common_floats(name, *xs)
+    within = kind if kind in _PRECISE else "float32"
+    kernel = xp.SPECIAL_KERNELS.get((name, within)) if has_kernels else None
     # Branches that are not chosen overflow or are nan: NumPy would warn of them, as of poles, where
     # SciPy and the other frameworks are silent.
     warns = np.ndarray in xp.ARRAY_TYPES
@@ -37,16 +46,22 @@ def evaluated(name: str, formula: Formula, slopes: Slopes, *xs: Any) -> Any:
     def parts(leaf: Any) -> list[Any]:
         return [leaf] if len(arrays) == 1 else [leaf[i, ...] for i in range(len(arrays))]
 
+    def value(leaf: Any) -> Any:
+        # What is traced for a graph is no array of the framework, and gets the formula.
+        if kernel is not None and isinstance(leaf, xp.ARRAY_TYPES):
+            return kernel(*parts(leaf))
+        return formula(xp, *parts(leaf))
+
     def forward(leaves: list[Any]) -> list[Any]:
         if not warns:
-            return [formula(xp, *parts(leaves[0]))]
+            return [value(leaves[0])]
         with np.errstate(all="ignore"):
-            return [formula(xp, *parts(leaves[0]))]
+            return [value(leaves[0])]
 
     def gradients(leaf: Any, upstream: Any) -> Any:
         given = parts(leaf)
         # The value is computed again: TensorFlow does not differentiate one that it kept.
-        found = slopes(lambda: evaluated(name, formula, slopes, *given), *given)
+        found = slopes(lambda: again(*given), *given)
         products = [upstream * slope for slope in found]
         return products[0] if len(products) == 1 else xp.stack(products, axis=0)
 
@@ -58,7 +73,7 @@ def evaluated(name: str, formula: Formula, slopes: Slopes, *xs: Any) -> Any:
 
     def pushed(leaf: Any, tangent: Any) -> Any:
         given = parts(leaf)
-        found = slopes(lambda: evaluated(name, formula, slopes, *given), *given)
+        found = slopes(lambda: again(*given), *given)
         products = [slope * part for slope, part in zip(found, parts(tangent))]
         return products[0] if len(products) == 1 else sum(products[1:], products[0])
 

@@ -51,7 +51,7 @@ def erfcx(x: A, /) -> A:
     array([1.      , 0.427584, 0.005642])
     """
     try:
-        return evaluated("erfcx", _erfcx, _erfcx_slopes, x)
+        return evaluated("erfcx", _erfcx, _erfcx_slopes, x, has_kernels=True)
     except Exception as error:
         return explain(error, erfcx)
 
@@ -92,7 +92,7 @@ def ndtr(x: A, /) -> A:
     array([0.02275, 0.5    , 0.97725])
     """
     try:
-        return evaluated("ndtr", ndtr_of, lambda y, x: [_density(x)], x)
+        return evaluated("ndtr", ndtr_of, lambda y, x: [_density(x)], x, has_kernels=True)
     except Exception as error:
         return explain(error, ndtr)
 
@@ -123,7 +123,7 @@ def log_ndtr(x: A, /) -> A:
     array([-8.04608442e+02, -6.93147000e-01])
     """
     try:
-        return evaluated("log_ndtr", _log_ndtr, lambda y, x: [_hazard(x)], x)
+        return evaluated("log_ndtr", _log_ndtr, lambda y, x: [_hazard(x)], x, has_kernels=True)
     except Exception as error:
         return explain(error, log_ndtr)
 
@@ -139,9 +139,13 @@ def _hazard(x: Array) -> Any:
 
 
 def _log_ndtr(xp: Backend, x: Any) -> Any:
-    left = xp.minimum(x, -1.0)
-    below = xp.log(0.5 * erfcx_of_positive(xp, -left * _ROOT_HALF)) - 0.5 * left * left
-    return xp.where(x < -1.0, below, log1p(xp, -ndtr_of(xp, -xp.maximum(x, -1.0))))
+    size = xp.abs(x) * _ROOT_HALF
+    scaled = 0.5 * erfcx_of_positive(xp, size)
+    upper = 0.5 - 0.5 * _erf_near(xp, x * _ROOT_HALF)
+    upper = xp.where(size < _NEAR, upper, exp_of_half_square(xp, x) * scaled)
+    is_tail = xp.logical_and(x < 0.0, size >= _NEAR)
+    below = xp.log(scaled) - 0.5 * x * x
+    return xp.where(is_tail, below, log1p(xp, -xp.where(is_tail, 0.0, upper)))
 
 
 def ndtri(p: A, /) -> A:
@@ -152,7 +156,7 @@ def ndtri(p: A, /) -> A:
     array([-1.959964,  0.      ,       inf])
     """
     try:
-        return evaluated("ndtri", _ndtri, _ndtri_slopes, p)
+        return evaluated("ndtri", _ndtri, _ndtri_slopes, p, has_kernels=True)
     except Exception as error:
         return explain(error, ndtri)
 
@@ -202,7 +206,7 @@ def erfcinv(x: A, /) -> A:
     array([1.163087, 0.      ,     -inf])
     """
     try:
-        return evaluated("erfcinv", _erfcinv, _erfcinv_slopes, x)
+        return evaluated("erfcinv", _erfcinv, _erfcinv_slopes, x, has_kernels=True)
     except Exception as error:
         return explain(error, erfcinv)
 

@@ -33,7 +33,7 @@ def gammaln(x: A, /) -> A:
     array([0.572365, 3.178054])
     """
     try:
-        return evaluated("gammaln", _gammaln, lambda y, x: [digamma(x)], x)
+        return evaluated("gammaln", _gammaln, lambda y, x: [digamma(x)], x, has_kernels=True)
     except Exception as error:
         return explain(error, gammaln)
 
@@ -114,7 +114,7 @@ def gamma(x: A, /) -> A:
     array([24.      ,  1.772454])
     """
     try:
-        return evaluated("gamma", gamma_of, lambda y, x: [y() * digamma(x)], x)
+        return evaluated("gamma", gamma_of, lambda y, x: [y() * digamma(x)], x, has_kernels=True)
     except Exception as error:
         return explain(error, gamma)
 
@@ -158,7 +158,7 @@ def digamma(x: A, /) -> A:
     array([-0.577216,  2.251753])
     """
     try:
-        return evaluated("digamma", _digamma, lambda y, x: [_trigamma_of(x)], x)
+        return evaluated("digamma", _digamma, lambda y, x: [_trigamma_of(x)], x, has_kernels=True)
     except Exception as error:
         return explain(error, digamma)
 

@@ -115,7 +115,9 @@ def both_beta_parts(xp: Backend, a: Any, b: Any, x: Any, y: Any) -> tuple[Any, A
     apart = xp.where(is_turned, -apart, apart)
     is_large = xp.minimum(a, b) > _LARGE
     few = [xp.where(is_large, safe, z) for z, safe in zip((p, q, s, apart), (1.0, 1.0, 0.5, 0.0))]
-    many = [xp.where(is_large, z, safe) for z, safe in zip((p, q, s, t), (_LARGE, _LARGE, 0.5, 0.5))]
+    many = [
+        xp.where(is_large, z, safe) for z, safe in zip((p, q, s, t), (_LARGE, _LARGE, 0.5, 0.5))
+    ]
     integral = _integral(xp, *many, xp.where(is_large, apart, 0.0))
     portion = xp.where(is_large, integral, 1.0 / _fraction(xp, *few))
     one = xp.minimum(front(xp, p, q, s, t, apart) * portion, 1.0)
@@ -142,9 +144,11 @@ def _apart_of_small(xp: Backend, a: Any, b: Any, x: Any) -> Any:
     small, large = xp.minimum(a, b), xp.maximum(a, b)
     lost = small - (both - large)
     # Numbers of 26 bits, or 12, have exact products. Steps of powers of 2 keep compilers out.
-    step, first, second = (2.0**26, 2.0**18, 2.0**36) if is_double(xp, x) else (2.0**12, 2.0**10, 2.0**20)
+    step, first, second = (
+        (2.0**26, 2.0**18, 2.0**36) if is_double(xp, x) else (2.0**12, 2.0**10, 2.0**20)
+    )
     x_high = xp.floor(x * step) * (1.0 / step)
-    wide = xp.where(both < first, step / first, step / second)
+    wide = xp.where(both < first, xp.full_like(both, step / first), step / second)
     n_high = xp.floor(both * wide) / wide
     is_exact = both < second
     rest = x_high * ((both - n_high) + lost) + (x - x_high) * both

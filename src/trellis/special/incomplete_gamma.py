@@ -32,7 +32,14 @@ def gammainc(a: A, x: A, /) -> A:
     array([0.864665, 0.593994])
     """
     try:
-        return evaluated("gammainc", lambda xp, a, x: both_parts(xp, a, x)[0], _lower_slopes, a, x)
+        return evaluated(
+            "gammainc",
+            lambda xp, a, x: both_parts(xp, a, x)[0],
+            _lower_slopes,
+            a,
+            x,
+            has_kernels=True,
+        )
     except Exception as error:
         return explain(error, gammainc)
 
@@ -45,7 +52,14 @@ def gammaincc(a: A, x: A, /) -> A:
     array([0.135335, 0.406006])
     """
     try:
-        return evaluated("gammaincc", lambda xp, a, x: both_parts(xp, a, x)[1], _upper_slopes, a, x)
+        return evaluated(
+            "gammaincc",
+            lambda xp, a, x: both_parts(xp, a, x)[1],
+            _upper_slopes,
+            a,
+            x,
+            has_kernels=True,
+        )
     except Exception as error:
         return explain(error, gammaincc)
 

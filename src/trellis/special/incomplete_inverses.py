@@ -32,7 +32,7 @@ def gammaincinv(a: A, y: A, /) -> A:
     array([0.693147, 3.88972 ])
     """
     try:
-        return evaluated("gammaincinv", _gamma_of_lower, _slopes_of_lower, a, y)
+        return evaluated("gammaincinv", _gamma_of_lower, _slopes_of_lower, a, y, has_kernels=True)
     except Exception as error:
         return explain(error, gammaincinv)
 
@@ -45,7 +45,7 @@ def gammainccinv(a: A, y: A, /) -> A:
     array([ 0.693147, 49.983198])
     """
     try:
-        return evaluated("gammainccinv", _gamma_of_upper, _slopes_of_upper, a, y)
+        return evaluated("gammainccinv", _gamma_of_upper, _slopes_of_upper, a, y, has_kernels=True)
     except Exception as error:
         return explain(error, gammainccinv)
 
@@ -140,7 +140,9 @@ def _gamma_tail(xp: Backend, a: Any, p: Any, q: Any, x: Any) -> Any:
         slope = _hazard(xp, xp.where(is_lower, a - found, found - a), found)
         error = a * xp.log(found) - found - xp.log(slope) - part
         # Upper tails are about exp(-x), lower ones a power of x.
-        factor = xp.where(is_lower, xp.exp(-xp.clip(error / slope, -3.0, 30.0)), 1.0 + error / slope)
+        factor = xp.where(
+            is_lower, xp.exp(-xp.clip(error / slope, -3.0, 30.0)), 1.0 + error / slope
+        )
         found = found * xp.clip(factor, 0.05, 20.0)
     return xp.where(is_tail, xp.maximum(found, math.exp(_least(xp, a))), x)
 

@@ -17,7 +17,7 @@ def xlogy(x: A, y: A, /) -> A:
     array([0.      , 2.197225])
     """
     try:
-        return evaluated("xlogy", _xlogy, _xlogy_slopes, x, y)
+        return evaluated("xlogy", _xlogy, _xlogy_slopes, x, y, has_kernels=True)
     except Exception as error:
         return explain(error, xlogy)
 
@@ -41,7 +41,7 @@ def xlog1py(x: A, y: A, /) -> A:
     array([0.e+00, 2.e-20])
     """
     try:
-        return evaluated("xlog1py", _xlog1py, _xlog1py_slopes, x, y)
+        return evaluated("xlog1py", _xlog1py, _xlog1py_slopes, x, y, has_kernels=True)
     except Exception as error:
         return explain(error, xlog1py)
 
@@ -65,7 +65,9 @@ def entr(x: A, /) -> A:
     array([0.      , 0.346574])
     """
     try:
-        return evaluated("entr", _entr, lambda y, x: [-1.0 - xp_of_all(x).log(x)], x)
+        return evaluated(
+            "entr", _entr, lambda y, x: [-1.0 - xp_of_all(x).log(x)], x, has_kernels=True
+        )
     except Exception as error:
         return explain(error, entr)
 
@@ -85,7 +87,7 @@ def rel_entr(x: A, y: A, /) -> A:
     array([0.      , 0.346574])
     """
     try:
-        return evaluated("rel_entr", _rel_entr, _rel_entr_slopes, x, y)
+        return evaluated("rel_entr", _rel_entr, _rel_entr_slopes, x, y, has_kernels=True)
     except Exception as error:
         return explain(error, rel_entr)
 

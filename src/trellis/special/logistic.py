@@ -21,7 +21,7 @@ def expit(x: A, /) -> A:
     array([0.5     , 0.880797])
     """
     try:
-        return evaluated("expit", _expit, lambda y, x: [expit(x) * expit(-x)], x)
+        return evaluated("expit", _expit, lambda y, x: [expit(x) * expit(-x)], x, has_kernels=True)
     except Exception as error:
         return explain(error, expit)
 
@@ -40,7 +40,7 @@ def logit(p: A, /) -> A:
     array([0.      , 2.197225])
     """
     try:
-        return evaluated("logit", _logit, lambda y, p: [1.0 / (p * (1.0 - p))], p)
+        return evaluated("logit", _logit, lambda y, p: [1.0 / (p * (1.0 - p))], p, has_kernels=True)
     except Exception as error:
         return explain(error, logit)
 
@@ -65,7 +65,9 @@ def log_expit(x: A, /) -> A:
     array([-1.00000e+03, -6.93147e-01])
     """
     try:
-        return evaluated("log_expit", lambda xp, x: -_softplus(xp, -x), _log_expit_slopes, x)
+        return evaluated(
+            "log_expit", lambda xp, x: -_softplus(xp, -x), _log_expit_slopes, x, has_kernels=True
+        )
     except Exception as error:
         return explain(error, log_expit)
 

@@ -40,7 +40,7 @@ def i0e(x: A, /) -> A:
     array([1.      , 0.012617])
     """
     try:
-        return evaluated("i0e", lambda xp, x: _scaled(xp, 0, x), _i0e_slopes, x)
+        return evaluated("i0e", lambda xp, x: _scaled(xp, 0, x), _i0e_slopes, x, has_kernels=True)
     except Exception as error:
         return explain(error, i0e)
 
@@ -70,7 +70,7 @@ def i1e(x: A, /) -> A:
     array([0.      , 0.012611])
     """
     try:
-        return evaluated("i1e", lambda xp, x: _scaled(xp, 1, x), _i1e_slopes, x)
+        return evaluated("i1e", lambda xp, x: _scaled(xp, 1, x), _i1e_slopes, x, has_kernels=True)
     except Exception as error:
         return explain(error, i1e)
 

@@ -83,7 +83,7 @@ def erfc(x):
 
 
 def erfinv(x):
-    """JAX's own loses digits of float64 next to 1, where a step of Halley's method restores them."""
+    """JAX's own loses digits of float64 next to 1: a step of Halley's method restores them."""
     if x.dtype != jnp.float64:
         return jax.scipy.special.erfinv(x)
 

@@ -34,6 +34,7 @@ from .reduction import *
 from .searching import *
 from .sets import *
 from .sorting import *
+from .special import *
 from .tracing import *
 
 from . import _register as _register  # isort: skip

@@ -270,7 +270,8 @@ erf = differentiable(
     _by_scipy("erf"), lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x)
 )
 erfc = differentiable(
-    _of_reals("erfc", _portable.erfc), lambda ans, x: lambda g: -g * _two_over_root_pi * np.exp(-x * x)
+    _of_reals("erfc", _portable.erfc),
+    lambda ans, x: lambda g: -g * _two_over_root_pi * np.exp(-x * x),
 )
 erfinv = differentiable(
     _by_scipy("erfinv"), lambda ans, x: lambda g: g / _two_over_root_pi * np.exp(ans * ans)

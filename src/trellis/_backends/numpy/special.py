@@ -1,0 +1,41 @@
+"""Special functions that are SciPy's own: where docs/special.md has no larger error of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _scipy
+
+# Those of float32 are computed in float64 and rounded once.
+_SINGLE = (
+    *("gammaln", "gamma", "digamma", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"),
+    *("erfcinv", "erfcx", "ndtr", "log_ndtr", "ndtri", "expit", "logit", "log_expit"),
+    *("xlog1py", "entr", "rel_entr", "i0e", "i1e"),
+)
+_DOUBLE = (
+    *("gamma", "erfcinv", "ndtri", "logit", "log_expit"),
+    *("xlogy", "xlog1py", "entr", "rel_entr"),
+)
+
+
+def _by_scipy(name: str) -> Callable[..., Any]:
+    """The ufunc is looked up at the call: importing SciPy's takes longer than importing NumPy."""
+
+    def values(*xs: Any) -> Any:
+        return getattr(_scipy.special, name)(*xs).astype(xs[0].dtype, copy=False)
+
+    return values
+
+
+def _of_probabilities(name: str) -> Callable[..., Any]:
+    """SciPy has values at the order -0 for what is no probability."""
+    values = _by_scipy(name)
+    return lambda a, p: np.where((p >= 0) & (p <= 1), values(a, p), a.dtype.type(np.nan))
+
+
+SPECIAL_KERNELS: dict[tuple[str, str], Callable[..., Any]] = {
+    **{(name, "float32"): _by_scipy(name) for name in _SINGLE},
+    **{(name, "float64"): _by_scipy(name) for name in _DOUBLE},
+    **{(n, "float32"): _of_probabilities(n) for n in ("gammaincinv", "gammainccinv")},
+}
