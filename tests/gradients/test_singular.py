@@ -101,6 +101,116 @@ def test_qr_of_a_wide_matrix(shape, array, x64):
         check_gradients(lambda x: tuple(linalg.qr(x)), (array(x),), order=1)
 
 
+# The vectors of repeated values
+# ---------------------------------------------------------------------
+
+WEIGHTED = np.array([[0.5, 2.0, -1.0], [0.3, 1.5, 0.7], [-0.4, 1.1, 0.2]])
+# An orthogonal matrix and a symmetric one whose equal values LAPACK tells apart by rounding.
+TURN = np.linalg.qr(np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0], [1.5, 0.4, 0.9]]))[0]
+NEARLY = (TURN * [2.0, 2.0, 1.0]) @ TURN.T
+
+
+def weigh(x, w):
+    return trellis.sum(x * w)
+
+
+def from_eigh(x, w, of_values=lambda values: values):
+    """A function of the matrix that uses the vectors; for of_values=log it is 0 at the identity."""
+    values, v = linalg.eigh(x)
+    return weigh((v * of_values(values)) @ trellis.matrix_transpose(v), w)
+
+
+def from_eig(x, w):
+    values, v = linalg.eig(x)
+    return weigh(trellis.real((v * values) @ linalg.inv(v)), w)
+
+
+def from_svd(x, w):
+    u, s, vh = linalg.svd(x)
+    return weigh((u * s) @ vh, w)
+
+
+def polar(x, w):
+    u, _, vh = linalg.svd(x)
+    return weigh(u @ vh, w)
+
+
+USES_VECTORS = {
+    "eigh": (from_eigh, np.eye(3)),
+    "eigh, a zero": (lambda x, w: from_eigh(x, w, trellis.log), np.eye(3)),
+    "eigh, no rank": (from_eigh, np.diag([1.0, 0.0, 0.0])),
+    "eigh, rounding": (from_eigh, NEARLY),
+    "eig": (from_eig, np.eye(3)),
+    "svd": (from_svd, np.eye(3)),
+    "svd, rounding": (from_svd, TURN),
+    "svd, polar": (polar, np.eye(3)),
+}
+
+
+@pytest.mark.parametrize("name", USES_VECTORS)
+def test_vectors_of_repeated_values_have_no_derivative(name, backend, array, x64):
+    """An error in words, and nan where values cannot be read; never a number, which would be wrong:
+    the derivative of these by the vectors says nothing of that by the matrix."""
+    fn, x = USES_VECTORS[name]
+    with x64():
+        x, w = array(x), array(WEIGHTED)
+        if backend == "jax":  # it transposes forward mode, without values
+            assert np.all(np.isnan(trellis.to_numpy(trellis.grad(fn)(x, w))))
+            return
+        with pytest.raises(trellis.errors.NotSupportedError, match=r"have no derivative here"):
+            trellis.grad(fn)(x, w)
+
+
+def test_vectors_of_repeated_values_in_compiled_code(backend, compiled, array, x64):
+    if backend == "numpy":
+        pytest.skip("nothing is compiled on NumPy")
+    # XLA compiles the decomposition for TensorFlow in seconds; that one is enough.
+    names = ("eigh, a zero", "eigh, rounding", "svd")[: 1 if backend == "tensorflow" else 3]
+    with x64():
+        xs, w = [array(USES_VECTORS[name][1]) for name in names], array(WEIGHTED)
+
+        def program(xs, w):
+            return [trellis.grad(USES_VECTORS[name][0])(x, w) for name, x in zip(names, xs)]
+
+        for found in compiled(program)(xs, w):
+            assert np.all(np.isnan(trellis.to_numpy(found)))
+
+
+def projected(x, w):
+    """Onto the vector of the smallest eigenvalue."""
+    v = linalg.eigh(x).eigenvectors[..., :1]
+    return weigh(v @ trellis.matrix_transpose(v), w)
+
+
+def test_vectors_of_other_values_have_one(array, x64):
+    """By perturbation theory: -(P W R + R W P), with R the inverse of x - 1 on the other vectors.
+    Their two values differ by 1e-12, which is no rounding."""
+    near = (TURN * [1.0, 2.0, 2.0 + 1e-12]) @ TURN.T
+    near = (near + near.T) / 2
+    p = TURN[:, :1] @ TURN[:, :1].T
+    symmetric, rest = (WEIGHTED + WEIGHTED.T) / 2, np.eye(3) - p
+    expected = -(p @ symmetric @ rest + rest @ symmetric @ p)
+    with x64():
+        found = trellis.to_numpy(trellis.grad(projected)(array(near), array(WEIGHTED)))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+VALUES_ALONE = {
+    "eigh": lambda x: linalg.eigh(x).eigenvalues,
+    "eig": lambda x: trellis.real(linalg.eig(x).eigenvalues),
+    "svd": lambda x: linalg.svd(x).S,
+}
+
+
+@pytest.mark.parametrize("name", VALUES_ALONE)
+def test_values_beside_vectors_have_a_derivative(name, array, x64):
+    """The sum of these is the trace, and all singular values of a rotation are 1."""
+    fn = VALUES_ALONE[name]
+    np.testing.assert_allclose(gradient(fn, np.eye(3), array, x64), np.eye(3), atol=1e-12)
+    x, expected = (TURN, TURN) if name == "svd" else (NEARLY, np.eye(3))
+    np.testing.assert_allclose(gradient(fn, x, array, x64), expected, atol=1e-12)
+
+
 # Norms
 # ---------------------------------------------------------------------------------------------
 

@@ -110,6 +110,52 @@ def test_functions_of_matrices(backend, xp, name):
     assert np.isnan(negative).all()
 
 
+def test_roots_of_singular_matrices(backend, xp):
+    """Those that have one; half of the digits are lost where 0 is known up to rounding."""
+    turn = np.linalg.qr(A[0, :3, :3])[0]
+    for values, rtol in (
+        ([1.0, 1.0, 0.0], 1e-15),
+        ([0.0, 0.0, 0.0], 1e-15),
+        ([4.0, 1.0, 0.0], 1e-7),
+    ):
+        around = turn if values[0] == 4.0 else np.eye(3)
+        x, root = [around @ np.diag(v) @ around.T for v in (np.array(values), np.sqrt(values))]
+        got = trellis.to_numpy(linalg.sqrtm(xp.from_numpy(x)))
+        np.testing.assert_allclose(got, root, rtol=rtol, atol=rtol)
+    stack = np.stack([np.diag([1.0, 0.0]), np.diag([9.0, 4.0])])
+    close(linalg.sqrtm(xp.from_numpy(stack)), np.sqrt(stack))
+    nilpotent = xp.from_numpy(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    assert np.isnan(trellis.to_numpy(linalg.sqrtm(nilpotent))).all()
+    found = trellis.to_numpy(linalg.logm(xp.from_numpy(stack)))
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], np.diag(np.log([9.0, 4.0])), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_complex_matrices_with_eigenvalues_below_zero(backend, xp, name):
+    """A number below 0 has the root and the logarithm that numpy gives it."""
+    ours, by_number = getattr(linalg, name), {"sqrtm": np.sqrt, "logm": np.log}[name]
+    vectors = COMPLEX[0, :3, :3]
+    for values in (np.array([-1.0, -1.0, -1.0]), np.array([-4.0, 1j, 2.0])):
+        x = (vectors * values) @ np.linalg.inv(vectors)
+        expected = (vectors * by_number(values.astype(complex))) @ np.linalg.inv(vectors)
+        # The turn of 2**-5 costs its square in digits, 1,000 units.
+        close(ours(xp.from_numpy(x)), expected, 2e-12)
+    stack = np.stack([-np.eye(2), 4 * np.eye(2)]).astype(complex)
+    close(
+        ours(xp.from_numpy(stack)),
+        by_number(np.array([-1, 4 + 0j]))[:, None, None] * np.eye(2),
+        1e-12,
+    )
+    if name == "sqrtm":  # d sqrt(-t) / dt = i / (2 sqrt(t)), twice in the trace
+
+        def below(t):
+            x = xp.from_numpy(stack[0]) * trellis.astype(t, "complex128")
+            return trellis.imag(linalg.trace(ours(x)))
+
+        close(trellis.grad(below)(xp.from_numpy(np.array(4.0))), np.array(0.5), 1e-12)
+
+
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 def test_derivatives_at_repeated_eigenvalues(backend, xp, name):
     function = getattr(linalg, name)

@@ -126,7 +126,8 @@ def eig(x: A, /) -> EigResult[A]:
     the eigenvalues is the framework's.
 
     The vectors have length 1, and the first of their largest components is real and positive. That
-    makes them unique, so that their derivatives exist where the eigenvalues are distinct.
+    makes them unique, so that their derivatives exist where the eigenvalues are distinct; elsewhere
+    those are nan, or raise where values can be read.
 
     >>> import numpy as np, trellis
     >>> values, vectors = trellis.linalg.eig(np.array([[0.0, 2.0], [2.0, 0.0]]))
@@ -141,6 +142,9 @@ def eig(x: A, /) -> EigResult[A]:
 
 def eigh(x: A, /) -> EighResult[A]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric or Hermitian matrix.
+
+    Where eigenvalues are repeated, their vectors have no derivative: it is nan, or raises where
+    values can be read. The values have one.
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -364,6 +368,9 @@ def solve(x1: A, x2: A, /) -> A:
 
 def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
     """U, S, Vh with U * S @ Vh = x and singular values in descending order.
+
+    Where singular values are repeated, their vectors have no derivative: it is nan, or raises where
+    values can be read. The values have one.
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.svd(np.array([[0.0, 2.0], [3.0, 0.0]])).S

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from ..._core.guards import singular
 from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..shared.norms import norm_of_matrices, norm_of_vectors
+from ..shared.repeated import guarded
 from ._portable import eig as _eig
 from ._promotion import floating, floating_pair, pair
 from ._types import Array
@@ -37,6 +38,13 @@ def _back(result: Any, x: Array) -> Any:
 
 def _all_back(results: Any, x: Array) -> list[Any]:
     return [_back(part, x) for part in results]
+
+
+def _guarded(function: str, values: Any, vectors: Any, *, axis: int = -1) -> Any:
+    """What is not being traced is not being differentiated."""
+    if not isinstance(vectors, jax.core.Tracer):
+        return vectors
+    return guarded(_xp, function, values, vectors, axis=axis)
 
 
 def _refuse_singular(function: str, matrix: Any, result: Any) -> None:
@@ -79,7 +87,8 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Any:
 
 
 def eig(x: Array, /) -> EigResult[Any]:
-    return EigResult(*_eig(_matrix(x)))
+    values, vectors = _eig(_matrix(x))
+    return EigResult(values, _guarded("eig", values, vectors))
 
 
 def eigvals(x: Array, /) -> Any:
@@ -87,7 +96,8 @@ def eigvals(x: Array, /) -> Any:
 
 
 def eigh(x: Array, /) -> EighResult[Any]:
-    return EighResult(*_all_back(jnp.linalg.eigh(_matrix(x)), x))
+    values, vectors = jnp.linalg.eigh(_matrix(x))
+    return EighResult(*_all_back((values, _guarded("eigh", values, vectors)), x))
 
 
 def eigvalsh(x: Array, /) -> Any:
@@ -140,7 +150,9 @@ def solve(x1: Any, x2: Any, /) -> Any:
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult[Any]:
-    return SVDResult(*_all_back(jnp.linalg.svd(_matrix(x), full_matrices=full_matrices), x))
+    u, s, vh = jnp.linalg.svd(_matrix(x), full_matrices=full_matrices)
+    u, vh = _guarded("svd", s, u), _guarded("svd", s, vh, axis=-2)
+    return SVDResult(*_all_back((u, s, vh), x))
 
 
 def svdvals(x: Array, /) -> Any:

@@ -211,11 +211,11 @@ def _boxed(ans: Any, level: int, node: Node, recorded: Any) -> Any:
             )
     if isinstance(ans, tuple):
         forms = [Form(y) for y in ans]
-        backs = node.backs
+        backs, keeps_none = node.backs, hasattr(recorded, "keeps_none")
 
         def filled(given: Parts) -> Any:
             gs = [
-                np.zeros(form.shape, form.dtype) if g is None else g
+                np.zeros(form.shape, form.dtype) if g is None and not keeps_none else g
                 for g, form in zip(given.gs, forms, strict=True)
             ]
             return [back(gs) for back in backs] if isinstance(backs, list) else backs(gs)

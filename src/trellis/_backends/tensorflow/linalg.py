@@ -12,6 +12,7 @@ from ..._core.guards import singular
 from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..shared.norms import norm_of_vectors
+from ..shared.repeated import guarded
 from ._helpers import (
     COMPLEX,
     FLOATING,
@@ -216,7 +217,8 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
 
 
 def eig(x: Tensor, /) -> EigResult[Any]:
-    return EigResult(*_eig(_matrix(x)))
+    values, vectors = _eig(_matrix(x))
+    return EigResult(values, guarded(_xp, "eig", values, vectors))
 
 
 def eigvals(x: Tensor, /) -> Any:
@@ -230,7 +232,7 @@ def eigh(x: Tensor, /) -> EighResult[Any]:
     values, vectors = tf.linalg.eigh(matrix)
     if values.dtype in COMPLEX:
         values = tf.math.real(values)
-    return EighResult(_back(values, x), _back(vectors, x))
+    return EighResult(_back(values, x), _back(guarded(_xp, "eigh", values, vectors), x))
 
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult[Any]:
@@ -257,6 +259,7 @@ def _extreme_size(x: Tensor) -> Any:
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     s, u, v = tf.linalg.svd(_matrix(x), full_matrices=full_matrices)
+    u, v = guarded(_xp, "svd", s, u), guarded(_xp, "svd", s, v)
     return SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
 
 

@@ -172,18 +172,24 @@ def vmap(
     return _transformed("vmap", lambda: torch.func.vmap(fn, in_dims=(axes,), out_dims=out_dims)(xs))
 
 
+def loses_rules() -> bool:
+    """Whether torch.compile, which is tracing, would lose a custom gradient here."""
+    # How many transforms there are inside a loop, nobody can count.
+    transforms = [name for name in compiling_inside if name != RULE]
+    return len(transforms) > 1 or LOOP in transforms
+
+
 def custom_vjp(
     fn: ListFn,
     rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
 ) -> ListFn:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
-            # How many transforms there are inside a loop, nobody can count.
-            transforms = [name for name in compiling_inside if name != RULE]
-            if len(transforms) > 1 or LOOP in transforms:
+            if loses_rules():
+                transforms = " of ".join([name for name in compiling_inside if name != RULE])
                 raise NotSupportedError(
                     "torch.compile loses a custom gradient inside a loop or two transforms "
-                    f"({' of '.join(transforms)}). Leave torch.compile away here; eagerly it works."
+                    f"({transforms}). Leave torch.compile away here; eagerly it works."
                 )
             # Dynamo traces `fn` separately, and it must not write to anything outside; the
             # structure of its result is therefore stored here. The compiler drops the rest.

@@ -7,9 +7,12 @@ import torch
 
 from ..._core.results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 from ..shared.norms import norm_of_matrices, norm_of_vectors
+from ..shared.repeated import guarded
 from . import _portable
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
+from ._private import running_transform
 from ._types import Tensor
+from .gradients import loses_rules
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
@@ -100,6 +103,7 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Any:
 def eig(x: Tensor, /) -> EigResult[Any]:
     matrix, is_bad = _finite(_matrix(x))
     values, vectors = _portable.eig(matrix)
+    vectors = _guarded("eig", values, vectors)
     nan = torch.nan
     return EigResult(torch.where(is_bad[..., 0], nan, values), torch.where(is_bad, nan, vectors))
 
@@ -117,7 +121,19 @@ def _finite(x: Tensor) -> tuple[Any, Any]:
 
 
 def eigh(x: Tensor, /) -> EighResult[Any]:
-    return EighResult(*_all_back(torch.linalg.eigh(_matrix(x)), x))
+    values, vectors = torch.linalg.eigh(_matrix(x))
+    return EighResult(*_all_back((values, _guarded("eigh", values, vectors)), x))
+
+
+def _guarded(function: str, values: Any, vectors: Any, *, axis: int = -1) -> Any:
+    """Vectors that nobody differentiates are left alone, and those in compiled loops, where the
+    compiler loses custom derivatives."""
+    if torch.compiler.is_compiling():
+        if loses_rules():
+            return vectors
+    elif not vectors.requires_grad and running_transform() is None:
+        return vectors
+    return guarded(_xp, function, values, vectors, axis=axis)
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -151,7 +167,9 @@ def solve(x1: Any, x2: Any, /) -> Any:
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Any]:
-    return SVDResult(*_all_back(torch.linalg.svd(_matrix(x), full_matrices), x))
+    u, s, vh = torch.linalg.svd(_matrix(x), full_matrices)
+    u, vh = _guarded("svd", s, u), _guarded("svd", s, vh, axis=-2)
+    return SVDResult(*_all_back((u, s, vh), x))
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Any:

@@ -1,15 +1,19 @@
 """Derivatives of NumPy's linear algebra, for stacks of matrices, in the matrices' own precision.
 
-The formulas for decompositions need distinct eigenvalues or singular values, as on every framework.
+Those of eigenvectors and singular vectors need distinct values (`shared/repeated.py`).
 """
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes
+from ...shared.repeated import checked, weights
 from .._tape import RULES, composed, constant, defvjp, differentiable, primitive, unbroadcast
+
+_xp: Any = sys.modules[__package__.rpartition(".")[0]]
 
 constant(np.linalg.matrix_rank)
 
@@ -76,15 +80,18 @@ _determinant = differentiable(
 
 
 def _in_parts(function: Any, vjp: Any, **options: Any) -> Any:
-    """A function of several results as a primitive that gives NumPy's named tuple."""
-    parts = primitive(lambda x: tuple(function(x, **options)))
+    """A function of several results as a primitive that gives NumPy's named tuple; the gradient of
+    one that is not used is None."""
+    parts: Any = primitive(lambda x: tuple(function(x, **options)))
+    parts.keeps_none = True
     defvjp(parts, vjp)
     result = type(function(np.eye(1)))
     return lambda a: result(*parts(a))
 
 
 RULES[np.linalg.slogdet] = _in_parts(
-    np.linalg.slogdet, lambda ans, x: lambda g: g[1][..., None, None] * _t(np.linalg.inv(x))
+    np.linalg.slogdet,
+    lambda ans, x: lambda g: None if g[1] is None else g[1][..., None, None] * _t(np.linalg.inv(x)),
 )
 
 
@@ -111,12 +118,19 @@ def _cholesky_rule(x: Any, *, upper: bool = False) -> Any:
 
 
 def _differences(values: Any) -> Any:
-    """1 / (v_j - v_i) off the diagonal, 0 on it."""
+    """1 / (v_j - v_i), and 0 on the diagonal and of equal values, which `_checked` knows."""
     gaps = values[..., None, :] - values[..., :, None]
-    eye = np.eye(values.shape[-1], dtype=bool)
+    is_zero = gaps == 0
     return np.where(
-        eye, np.zeros((), values.dtype), 1 / np.where(eye, np.ones((), values.dtype), gaps)
+        is_zero, np.zeros((), values.dtype), 1 / np.where(is_zero, np.ones((), values.dtype), gaps)
     )
+
+
+def _checked(function: str, values: Any, g: Any) -> Any:
+    """The gradient by the vectors in columns, which must not be that of repeated values."""
+    if values.shape[-1] < 2:
+        return g
+    return checked(_xp, function, weights(_xp, _xp.stop_gradient(values))[..., None, :], g)
 
 
 def _eigh_vjp(ans: Any, x: Any) -> Any:
@@ -124,8 +138,10 @@ def _eigh_vjp(ans: Any, x: Any) -> Any:
 
     def vjp(g: Any) -> Any:
         by_values, by_vectors = g
-        inner = by_values[..., None, :] * _eye(vectors)
-        inner = inner + _differences(values) * np.matmul(_t(vectors), by_vectors)
+        inner = 0.0 if by_values is None else by_values[..., None, :] * _eye(vectors)
+        if by_vectors is not None:
+            by_vectors = _checked("eigh", values, by_vectors)
+            inner = inner + _differences(values) * np.matmul(_t(vectors), by_vectors)
         full = np.matmul(np.matmul(np.conjugate(vectors), inner), _t(vectors))
         # Only one triangle is read: the derivative is that of the symmetric matrix.
         return (full + _h(full)) * 0.5
@@ -141,10 +157,13 @@ def _eig_vjp(ans: Any, x: Any) -> Any:
 
     def vjp(g: Any) -> Any:
         by_values, by_vectors = g
-        turned, eye = np.matmul(_t(vectors), by_vectors), _eye(vectors)
-        # The vectors have length 1: their derivative has no component along themselves.
-        along = np.matmul(np.matmul(_t(vectors), np.conjugate(vectors)), np.real(turned) * eye)
-        inner = by_values[..., None, :] * eye + _differences(values) * (turned - along)
+        eye = _eye(vectors)
+        inner = 0.0 if by_values is None else by_values[..., None, :] * eye
+        if by_vectors is not None:
+            turned = np.matmul(_t(vectors), _checked("eig", values, by_vectors))
+            # The vectors have length 1: their derivative has no component along themselves.
+            along = np.matmul(np.matmul(_t(vectors), np.conjugate(vectors)), np.real(turned) * eye)
+            inner = inner + _differences(values) * (turned - along)
         full = np.matmul(_solve(_t(vectors), inner), _t(vectors))
         return full if np.iscomplexobj(x) else np.real(full).astype(x.dtype)
 
@@ -197,19 +216,25 @@ def _svd_vjp(ans: Any, x: Any) -> Any:
     def vjp(g: Any) -> Any:
         gu, gs, gvh = g
         rows, columns, rank = x.shape[-2], x.shape[-1], s.shape[-1]
-        v, gv = _t(vh), _t(gvh)
-        gaps = _differences(s * s)
-        left = gaps * np.matmul(_t(u), gu)
-        right = gaps * np.matmul(vh, gv)
-        middle = gs[..., None, :] * np.eye(rank, dtype=x.dtype)
-        middle = (
-            middle + (left + _t(left)) * s[..., None, :] + s[..., :, None] * (right + _t(right))
-        )
+        middle = np.zeros((rank, rank), x.dtype)
+        if gs is not None:
+            middle = middle + gs[..., None, :] * np.eye(rank, dtype=x.dtype)
+        # 1 / (s_j**2 - s_i**2). Squares of small values that differ may be equal.
+        sums = s[..., None, :] + s[..., :, None]
+        gaps = _differences(s) / np.where(sums == 0, np.ones((), s.dtype), sums)
+        if gu is not None:
+            gu = _checked("svd", s, gu)
+            left = gaps * np.matmul(_t(u), gu)
+            middle = middle + (left + _t(left)) * s[..., None, :]
+        if gvh is not None:
+            v, gv = _t(vh), _checked("svd", s, _t(gvh))
+            right = gaps * np.matmul(vh, gv)
+            middle = middle + s[..., :, None] * (right + _t(right))
         out = np.matmul(np.matmul(u, middle), vh)
-        if rows > rank:
+        if gu is not None and rows > rank:
             rest = gu / s[..., None, :]
             out = out + np.matmul(rest - np.matmul(u, np.matmul(_t(u), rest)), vh)
-        if columns > rank:
+        if gvh is not None and columns > rank:
             rest = _t(gv / s[..., None, :])
             out = out + np.matmul(u, rest - np.matmul(np.matmul(rest, v), vh))
         return out
@@ -249,7 +274,7 @@ def _qr_vjp(ans: Any, x: Any) -> Any:
     q, r = ans
 
     def vjp(g: Any) -> Any:
-        gq, gr = g
+        gq, gr = [np.zeros_like(y) if part is None else part for part, y in zip(g, ans)]
         m = np.matmul(r, _t(gr)) - np.matmul(_t(gq), q)
         symmetric = np.tril(m) + _t(np.tril(m, k=-1))
         return _t(_solve(r, _t(gq + np.matmul(q, symmetric))))
