@@ -64,7 +64,8 @@ def find_learning_rate(
     rate to begin with: where the smoothed loss falls fastest over a tenth of them (Smith, 2015).
 
     The run ends early when the loss is four times the smallest one. Model, optimizer and loader
-    are afterwards what they were; the rate of the optimizer must be a number.
+    are afterwards what they were; the rate of the optimizer must be a number. Of groups the rates
+    are those of the one with the largest; the others stay in proportion.
 
     Args:
         model: The model.

@@ -14,6 +14,7 @@ from ._evaluate import check_loss, check_model
 from ._history import History
 from ._modes import training_mode
 from ._names import LossName, Metrics, OptimizerLike, OptimizerName, as_loss, as_optimizer
+from ._rates import lent
 from ._run import Run
 from ._weights import Weights
 
@@ -160,18 +161,19 @@ def fit(
     run.steps_per_epoch, run.validate_every = steps_per_epoch, validate_every
     run.trainable = trainable
     run.callbacks = as_callbacks(callbacks, early_stopping, EarlyStopping)
-    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     if checkpoint is None and (resume or checkpoint_every is not None):
         raise ArgumentError(
             "resume and checkpoint_every need the name of a file: fit(..., checkpoint=path)."
         )
-    if resume and checkpoint is not None:
-        run.resume(checkpoint)
-    with training_mode(model):
-        try:
-            run.train(epochs, progress, checkpoint, checkpoint_every)
-        finally:
-            run.hand_over()
+    with lent(run.optimizer):
+        run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
+        if resume and checkpoint is not None:
+            run.resume(checkpoint)
+        with training_mode(model):
+            try:
+                run.train(epochs, progress, checkpoint, checkpoint_every)
+            finally:
+                run.hand_over()
     for callback in run.callbacks:
         callback.on_end(run)
     return run.history

@@ -30,7 +30,7 @@ LossName = Literal[
 OptimizerName = Literal[
     "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw", "adan", "adopt", "lamb", "lbfgs",
     "lion", "muon", "nadam", "prodigy", "radam", "rmsprop", "schedule_free_adamw",
-    "schedule_free_sgd", "sgd", "shampoo",
+    "schedule_free_sgd", "sgd", "shampoo", "sophia",
 ]  # fmt: skip
 MetricName = Literal[
     "accuracy",
