@@ -36,10 +36,10 @@ def by_formula(every):
     return path, h
 
 
-@pytest.mark.parametrize("every", [1, 3])
-def test_fit_measures_the_curvature(every, backend):
+@pytest.mark.parametrize(("every", "is_compiled"), [(1, True), (3, False)])
+def test_fit_measures_the_curvature(every, is_compiled, backend):
     model, optimizer = line(backend), made(measure_every=every)
-    fit(model, "mse", (X, Y), optimizer=optimizer, epochs=3, **OPTIONS)
+    fit(model, "mse", (X, Y), optimizer=optimizer, epochs=3, compile=is_compiled, **OPTIONS)
     path, h = by_formula(every)
     assert float(model.v.w[0, 0]) == pytest.approx(path[-1], rel=1e-5)  # float32
     assert float(optimizer.state.curvature.w[0, 0]) == pytest.approx(h, rel=1e-5)
