@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 import trellis
 from trellis import Container, nn, optim
+from trellis.functional import mae_loss, mse_loss
+from trellis.train import R2Score, evaluate, fit
 
 Floats = npt.NDArray[np.float32]
 
@@ -60,5 +62,18 @@ def arrays() -> str:
     return f"{where} {shape} {float(total)} {len(nest)} {trellis.dtype(draws)}"
 
 
+def fitted() -> float:
+    model = Regression(4)
+    named = fit(
+        model, "mse", data(16), optimizer="adam", metrics=["mae", "root_mean_squared_error"]
+    )
+    fit(model, mse_loss, data(16), optimizer=optim.SGD(0.1), metrics=R2Score(), progress=False)
+    fit(model, "huber", data(16), optimizer=optim.groups({"*": optim.Lion()}), metrics="r2")
+    given = evaluate(
+        model, "mae", data(16), metrics={"r2": R2Score(), "error": mae_loss, "e": "rmse"}
+    )
+    return named.final_loss + given["r2"]
+
+
 if __name__ == "__main__":
-    print(train(), arrays())
+    print(train(), arrays(), fitted())

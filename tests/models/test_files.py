@@ -257,6 +257,74 @@ def test_another_head(tmp_path):
     assert model(TOKENS).states.shape == (2, 3, 4)
 
 
+BERT = {"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 8}  # fmt: skip
+
+
+@pytest.mark.needs("torch")
+def test_a_new_head_on_a_body_of_transformers(backend, tmp_path, caplog):
+    """Names there have no prefix; the head has initial values, equal on every backend."""
+    import transformers
+
+    torch.manual_seed(0)
+    there = transformers.BertModel(transformers.BertConfig(**BERT)).eval()
+    there.save_pretrained(tmp_path)
+    trellis.seed(3)
+    head = "BertForSequenceClassification"
+    here = models.from_pretrained(tmp_path, architecture=head, strict=False, backend=backend)
+    new = ("classifier/b (classifier.bias)", "classifier/w (classifier.weight)")
+    assert here.loaded.missing == new
+    assert "'classifier/b', 'classifier/w' of Bert are not in" in caplog.text
+    trellis.seed(3)
+    drawn = trellis.nn.init.Normal(0.0, 0.02)((2, 4), backend="numpy")  # BERT's initializer_range
+    np.testing.assert_array_equal(trellis.to_numpy(here.v.classifier.w), drawn)
+    np.testing.assert_array_equal(trellis.to_numpy(here.v.classifier.b), np.zeros(2))
+    with torch.no_grad():
+        pooled = there(torch.tensor(TOKENS)).pooler_output.numpy()
+    # float32 through one layer of four numbers: a few roundings.
+    logits = trellis.to_numpy(here(trellis.to_backend(TOKENS, backend)))
+    np.testing.assert_allclose(logits, pooled @ drawn.T, atol=1e-6)
+
+
+def test_a_new_head_for_words(tmp_path):
+    models.Bert(models.BertConfig(**BERT), backend="numpy").save_pretrained(tmp_path)
+    with pytest.raises(errors.ShapeError, match="With strict=False what is missing keeps"):
+        models.from_pretrained(tmp_path, architecture="BertForMaskedLM")
+    here = models.from_pretrained(tmp_path, architecture="BertForMaskedLM", strict=False)
+    assert here.loaded.unexpected == ("pooler.dense.bias", "pooler.dense.weight")
+    assert [name.partition(" ")[0] for name in here.loaded.missing] == [
+        "bias", "transform/b", "transform/w", "transform_norm/b", "transform_norm/w"
+    ]  # fmt: skip
+    assert np.std(trellis.to_numpy(here.v.transform.w)) > 0  # drawn, not left blank
+    np.testing.assert_array_equal(trellis.to_numpy(here.v.transform_norm.w), np.ones(4))
+
+
+def test_a_new_head_has_the_type_of_the_body(tmp_path):
+    models.Bert(models.BertConfig(**BERT)).astype("float16").save_pretrained(tmp_path)
+    head = "BertForSequenceClassification"
+    here = models.from_pretrained(tmp_path, architecture=head, strict=False)
+    assert {str(trellis.dtype(x)) for x in trellis.tree.leaves(here.v)} == {"float16"}
+
+
+def test_a_file_of_which_nothing_fits_is_refused(folder):
+    def change(arrays):
+        for name in list(arrays):
+            arrays[f"other.{name}"] = arrays.pop(name)
+
+    change_weights(folder, change)
+    with pytest.raises(errors.ShapeError, match="is missing in the files"):
+        models.from_pretrained(folder, strict=False)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_load_weights_says_how_files_of_hugging_face_are_read(strict, tmp_path):
+    models.Bert(models.BertConfig(**BERT)).save_pretrained(tmp_path)
+    model = models.Bert(models.BertConfig(**BERT, architecture="BertForSequenceClassification"))
+    how = "is a name of Hugging Face: trellis.models.from_pretrained.*SequenceClassification', st"
+    with pytest.raises((errors.ShapeError, errors.ArgumentError), match=how):
+        model.load_weights(tmp_path / "model.safetensors", strict=strict)
+
+
 def damaged_index(folder, weight_map):
     (folder / "model.safetensors").rename(folder / "one.safetensors")
     text = json.dumps({"weight_map": weight_map})

@@ -321,3 +321,74 @@ def test_learning_rate_and_metrics_are_in_the_bar(capsys, monkeypatch):
     text = capsys.readouterr().err
     assert "lr=0.001" in text
     assert "accuracy=" in text
+
+
+# Learning rates
+# ---------------------------------------------------------------------------------------
+
+
+def one_weight(backend):
+    return nn.Linear(1, 1, with_bias=False, weight_initializer=nn.init.Ones(), backend=backend)
+
+
+def test_the_learning_rate_is_set_between_two_runs(backend):
+    """loss = w: each step of SGD goes down by the rate."""
+    model, optimizer = one_weight(backend), trellis.optim.SGD(0.25)
+    data = np.ones((2, 1), "float32")
+    options = {"optimizer": optimizer, "batch_size": 1, "progress": False}
+    fit(model, trellis.mean, data, **options)
+    assert float(model.v.w[0, 0]) == 0.5
+    optimizer.lr = 0.125
+    fit(model, trellis.mean, data, **options)
+    assert float(model.v.w[0, 0]) == 0.25
+
+
+def test_the_learning_rate_of_a_compiled_step_cannot_be_set():
+    optimizer = trellis.optim.SGD(0.25)
+
+    def change(run):
+        optimizer.lr = 1.0
+
+    with pytest.raises(ArgumentError, match="cannot be changed: a compiled step"):
+        fit(one_weight("numpy"), trellis.mean, np.ones((2, 1), "float32"), optimizer=optimizer,
+            progress=False, callbacks=change, batch_size=1)  # fmt: skip
+    optimizer.init(model := one_weight("numpy").v)
+    with pytest.raises(ArgumentError, match="cannot be changed"):  # as it was before fit
+        optimizer.lr = 1.0
+    assert model is not None
+
+
+def grouped():
+    schedule = trellis.optim.schedules.polynomial(0.5, 0.0, 2)
+    return trellis.optim.groups(
+        {"layers/v0/*": trellis.optim.SGD(0.25), "layers/v1/*": trellis.optim.Adam(schedule)}
+    )
+
+
+def test_groups_show_a_rate_each(tmp_path):
+    model = nn.Sequential(one_weight("numpy"), one_weight("numpy"), backend="numpy")
+    seen, optimizer = [], grouped()
+    assert optimizer.lr["layers/v0/*"] == 0.25
+    fit(model, "mse", (np.ones((2, 1), "float32"),) * 2, optimizer=optimizer, batch_size=2,
+        callbacks=[train.CSVLogger(tmp_path / "run.csv"),
+                   lambda run: seen.append((run.learning_rates, run.learning_rate))],
+        progress=False)  # fmt: skip
+    # After the first step of two the straight line from 0.5 to 0 is half way.
+    assert seen == [({"layers/v0/*": 0.25, "layers/v1/*": 0.25}, 0.25)]
+    head = (tmp_path / "run.csv").read_text().splitlines()[0]
+    assert head == "epoch,step,loss,learning_rate layers/v0/*,learning_rate layers/v1/*"
+    optimizer.parts["layers/v0/*"].lr = 0.5
+    assert optimizer.lr["layers/v0/*"] == 0.5
+    with pytest.raises(ArgumentError, match=r"optimizer\.parts\['layers/v0/\*'\]\.lr = 1"):
+        optimizer.lr = 1.0
+
+
+def test_a_rate_is_found_for_groups():
+    x = np.linspace(-1, 1, 64, dtype="float32").reshape(-1, 1)
+    model = nn.Sequential(one_weight("numpy"), one_weight("numpy"), backend="numpy")
+    optimizer = trellis.optim.groups(
+        {"layers/v0/*": trellis.optim.SGD(0.2), "layers/v1/*": trellis.optim.SGD(0.1)}
+    )
+    found = train.find_learning_rate(model, "mse", (x, 3 * x), optimizer=optimizer, steps=50)
+    assert found.rates[0] == pytest.approx(1e-7)
+    assert 0.01 < found.suggestion < 1

@@ -26,7 +26,7 @@ from .clip import CLIP
 from .configuration import Configuration
 from .files import CONFIG, checked_folder, read_json, read_weights
 from .gpt2 import GPT2
-from .layers import blank_weights
+from .layers import Blanks, blank_weights
 from .llama import Llama, Mistral, Qwen2, Qwen3
 from .pretrained import Pretrained
 from .resnet import ResNet
@@ -67,7 +67,9 @@ def from_pretrained(
     weights share the memory of the memory-mapped file: do not write to it while the model is in
     use. `dtype` None keeps the types of the file. `architecture` chooses another head than the one
     that the configuration names. Weights that are missing, unexpected or of another shape are
-    listed in one error; with `strict=False` unexpected ones are only listed, in `model.loaded`.
+    listed in one error. With `strict=False` unexpected ones are left out, and missing ones, such as
+    a new head, keep fresh initial values, drawn from the library's stream: the log warns of them,
+    and `model.loaded` lists both.
 
     >>> import tempfile, numpy as np
     >>> from trellis import models
@@ -94,15 +96,19 @@ def from_pretrained(
         config = replace(config, architecture=architecture)
     arrays = read_weights(path)
     config = _with_own_head(model_class, config, arrays)
-    model = _blank(model_class, config, arrays, str(path / CONFIG))
+    model, blanks = _blank(model_class, config, arrays, str(path / CONFIG))
     home = current_backend() if backend is None else backend
-    model.loaded = fill(model, arrays, lambda x: _placed(x, home, kind, device), strict, str(path))
+
+    def placed(x: Any) -> Any:
+        return _placed(x, home, kind, device)
+
+    model.loaded = fill(model, arrays, placed, str(path), None if strict else blanks.fresh)
     return model
 
 
 def _blank(
     model_class: type[Pretrained], config: Any, arrays: Mapping[str, Any], source: str
-) -> Any:
+) -> tuple[Any, Blanks]:
     """The model without its weights. Sizes that these weights cannot fill end here, at once."""
     widest = max([_SMALL, *[size for x in arrays.values() for size in x.shape]])
     for key, size in _sizes(config):
@@ -117,8 +123,8 @@ def _blank(
             )
     # NumPy zeros are placeholders until the weights are read: untouched pages take no memory.
     try:
-        with blank_weights(), surroundings("numpy", None, None):
-            return model_class(config, training=False)
+        with blank_weights() as blanks, surroundings("numpy", None, None):
+            return model_class(config, training=False), blanks
     except TrellisError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:

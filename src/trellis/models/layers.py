@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._array.elementwise import tanh
 from .._array.manipulation import permute_dims, reshape
 from .._core.errors import NotSupportedError
 from .._core.settings import Setting
-from .._core.typing import Array
+from .._core.typing import Array, Seed
 from ..functional import activation as functions
 from ..functional.attention import scaled_dot_product_attention
 from ..nn import init
@@ -16,25 +16,69 @@ from ..nn.layers.embedding import Embedding
 from ..nn.layers.linear import Linear
 from ..nn.module.module import Module
 
+
+class Blank(NamedTuple):
+    """Zeros that stand for initial weights, and how those are drawn should no file bring any."""
+
+    zeros: Array
+    initializer: init.Initializer
+    wanted: Any
+
+
+class Blanks:
+    """What was left blank while a model was created."""
+
+    def __init__(self) -> None:
+        self._found: list[Blank] = []
+
+    def add(self, zeros: Array, initializer: init.Initializer, wanted: Any) -> None:
+        self._found.append(Blank(zeros, initializer, wanted))
+
+    def fresh(self, x: Array) -> Array:
+        """The initial value that a variable would have had; x itself if that was not left blank."""
+        for blank in self._found:
+            if blank.zeros is x:
+                return blank.initializer._filled(blank.wanted, None)
+        return x
+
+
+class _Postponed(init.Initializer):
+    """Zeros, and a note of what would have been drawn."""
+
+    def __init__(self, initializer: init.Initializer, blanks: Blanks):
+        self._initializer, self._blanks = initializer, blanks
+
+    def _filled(self, wanted: Any, key: Seed) -> Array:
+        zeros = init.Zeros()._filled(wanted, key)
+        self._blanks.add(zeros, self._initializer, wanted)
+        return zeros
+
+
 # A model whose weights come from a file begins with zeros, which take neither time nor memory.
-_is_blank: Setting[bool] = Setting("trellis_models_blank", False)
+_blanks: Setting[Blanks | None] = Setting("trellis_models_blank", None)
 
 
 @contextmanager
-def blank_weights() -> Iterator[None]:
-    """Models created inside have zeros as initial weights."""
-    with _is_blank.using(True):
-        yield
+def blank_weights() -> Iterator[Blanks]:
+    """Models created inside have zeros as initial weights; what is given can draw real ones."""
+    blanks = Blanks()
+    with _blanks.using(blanks):
+        yield blanks
+
+
+def _or_blank(initializer: init.Initializer) -> Any:
+    blanks = _blanks.get()
+    return initializer if blanks is None else _Postponed(initializer, blanks)
 
 
 def normal(std: float) -> Any:
     """Normal weights of that deviation, or zeros where a file will bring others."""
-    return init.Zeros() if _is_blank.get() else init.Normal(0.0, std)
+    return _or_blank(init.Normal(0.0, std))
 
 
 def he() -> Any:
     """Normal weights for filters before a relu, or zeros where a file will bring others."""
-    return init.Zeros() if _is_blank.get() else init.VarianceScaling(2.0, "fan_out", "normal")
+    return _or_blank(init.VarianceScaling(2.0, "fan_out", "normal"))
 
 
 def dense(inputs: int, outputs: int, std: float, *, with_bias: bool = True) -> Linear:

@@ -5,7 +5,7 @@ if there were no others. Frozen leaves are in none: they have no state, no decay
 asked for where `split` was used, as `fit` does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._core import tree
@@ -14,6 +14,7 @@ from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._core.patterns import as_patterns, listed, matches, require_matches
 from .._core.typing import Nest, T
 from .._gradients.transforms import stop_gradient
+from .averages import KeepsAverage
 from .engine import counter
 from .optimizer import Optimizer
 from .transformation import Transformation, chain, checked_transformation, identity
@@ -35,7 +36,7 @@ class Plan(NamedTuple):
         return [name for name, place in rows if place == group]
 
 
-class Groups(Optimizer):
+class Groups(KeepsAverage, Optimizer):
     """An optimizer for each group of variables, by patterns; see `optim.groups`.
 
     Args:
@@ -45,7 +46,6 @@ class Groups(Optimizer):
 
     def __init__(self, parts: Mapping[str, Optimizer], frozen: Sequence[str] = ()):
         super().__init__(identity(), 1.0)
-        self.lr = None  # each part has its own
         if not isinstance(parts, Mapping) or not parts:
             raise ArgumentTypeError(
                 'groups() expects a dict of patterns and optimizers, such as {"head/*": '
@@ -61,6 +61,29 @@ class Groups(Optimizer):
         self.parts, self.frozen = dict(parts), as_patterns("groups", "frozen", frozen)
         self._before = identity()
         self._plan = Plan((), ())
+
+    @property
+    def lr(self) -> dict[str, Any]:  # type: ignore[override]
+        """The learning rate of each group, by its pattern; `parts[pattern].lr` can be set."""
+        return {pattern: part.lr for pattern, part in self.parts.items()}
+
+    @lr.setter
+    def lr(self, value: object) -> None:
+        if "parts" in self.__dict__:
+            raise ArgumentError(
+                "Groups have a learning rate each: set that of one, optimizer.parts["
+                f"{next(iter(self.parts))!r}].lr = {value!r}."
+            )
+
+    def lend(self) -> Callable[[], None]:
+        """The same for all groups; see `Optimizer.lend`."""
+        backs = [super().lend(), *[part.lend() for part in self.parts.values()]]
+
+        def give_back() -> None:
+            for back in backs:
+                back()
+
+        return give_back
 
     def split(self, v: T, /) -> tuple[Container, Container]:
         """The variables that are trained, and the frozen ones; `join` puts them together.
@@ -112,6 +135,7 @@ class Groups(Optimizer):
 
     def update(self, v: T, grads: Nest, state: Nest, /) -> tuple[T, Container]:
         """The new variables and the new state. `grads` has all leaves, or those of `split`."""
+        self.check_trains(state)
         plan, leaves = self._planned(v), _leaves(v)
         named = dict(zip(plan.chains, leaves, strict=True))
         free = [name for i in range(len(self.parts)) for name in plan.chains_of(i)]
@@ -133,6 +157,66 @@ class Groups(Optimizer):
         state = self.state if len(self.state) else self.init(v)  # type: ignore[arg-type]
         new_v, self.state = self.update(stop_gradient(v), stop_gradient(grads), state)
         return new_v
+
+    @property
+    def keeps_average(self) -> bool:  # type: ignore[override]
+        """Whether one of the optimizers does."""
+        return any([part.keeps_average for part in self.parts.values()])
+
+    def averaged(self, v: Any, state: Any, /) -> Any:
+        """The variables to evaluate: in groups whose optimizer keeps an average, that.
+
+        Args:
+            v: What the last `update` returned.
+            state: The state that came with it.
+        """
+        return self._mapped("averaged", v, state)
+
+    def trained(self, average: Any, state: Any, /) -> Any:
+        """The variables to train on with, from the average.
+
+        Args:
+            average: What `averaged` returned.
+            state: The state that went into it.
+        """
+        return self._mapped("trained", average, state)
+
+    def _mapped(self, method: str, v: Any, state: Any) -> Any:
+        """The variables, with those of groups that keep an average by this method of theirs."""
+        plan = self._planned(v)
+        named = dict(zip(plan.chains, _leaves(v), strict=True))
+        for i, part in enumerate(self.parts.values()):
+            if part.keeps_average:
+                own = _picked(named, plan.chains_of(i))
+                new = getattr(part, method)(own, state[f"group{i}"])
+                named.update(zip(_chains(new), _leaves(new), strict=True))
+        return _rebuilt(v, [named[name] for name in plan.chains])
+
+    @property
+    def measure_every(self) -> int | None:  # type: ignore[override]
+        """After how many steps `fit` measures the curvature, for the groups that use it."""
+        found = {part.measure_every for part in self.parts.values()} - {None}
+        if len(found) > 1:
+            raise ArgumentError(
+                f"groups() got optimizers that measure the curvature after {sorted(found)} steps: "  # type: ignore[type-var]
+                "choose one measure_every for all of them."
+            )
+        return found.pop() if found else None
+
+    def measured(self, state: Any, curvature: Nest, /) -> Container:
+        """The state with a new estimate of the curvature, in the groups that use one.
+
+        Args:
+            state: What `init` or `update` returned.
+            curvature: A pytree like the variables that are trained.
+        """
+        named = dict(zip(_chains(curvature), _leaves(curvature), strict=True))
+        new = Container({**state})
+        for i, part in enumerate(self.parts.values()):
+            if part.measure_every is not None:
+                own = _picked(named, self._plan.chains_of(i))
+                new[f"group{i}"] = part.measured(state[f"group{i}"], own)  # type: ignore[attr-defined]
+        return new
 
     def after(self, *transformations: Transformation) -> "Groups":
         """These groups, with other transformations applied to all gradients together first.

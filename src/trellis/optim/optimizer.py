@@ -68,8 +68,8 @@ class Optimizer:
 
     `step` keeps the state here, in `state`; `init` and `update` are the same thing as pure
     functions, for compiled training steps. Optimizers are copied and pickled with their state.
-    `optimizer.lr = 1e-4` changes a learning rate that is a number for the next `step`; it raises
-    once `init` was called, since a compiled `update` would not notice.
+    `optimizer.lr = 1e-4` changes a learning rate that is a number for the next `step` or the next
+    `fit`; it raises once `init` was called, since a compiled `update` would not notice.
 
     Args:
         transformation: From gradients to directions, such as `optim.scale_by_adam()` or a chain.
@@ -88,6 +88,8 @@ class Optimizer:
     """
 
     _state: Container | PrivateState
+    measure_every: int | None = None  # after how many steps `fit` calls `measured`, if at all
+    keeps_average = False  # whether the variables to evaluate are others than those trained
     lr = Hyperparameter("lr")
 
     @_constructor
@@ -139,6 +141,17 @@ class Optimizer:
             [isinstance(x, (int, float)) and not isinstance(x, bool) for x in (old, value)]
         )
         return are_numbers and "_is_pure" not in self.__dict__ and self._rate == old
+
+    def lend(self) -> Callable[[], None]:
+        """Let steps be compiled that end before the result is called: then the learning rate can be
+        set again, as before."""
+        was_pure = "_is_pure" in self.__dict__
+
+        def give_back() -> None:
+            if not was_pure:
+                self.__dict__.pop("_is_pure", None)
+
+        return give_back
 
     def init(self, v: Nest, /) -> Container:
         """The first state for variables `v`: a Container of arrays, to be saved like `v` itself."""

@@ -53,7 +53,8 @@ class ProdigyPair:
         t = xp.astype(step, d.dtype)
         lr = self.lr(t - 1) if callable(self.lr) else self.lr
         rise = xp.sqrt(one_minus_power(xp, self.beta2, t)) / one_minus_power(xp, self.beta1, t)
-        size = d * (cast_like(xp, lr, d) if hasattr(lr, "dtype") else lr) * rise
+        # Not hasattr(lr, "dtype"), which Dynamo does not know of numbers that it keeps open.
+        size = d * (lr if isinstance(lr, (int, float)) else cast_like(xp, lr, d)) * rise
         weight = d / self.first * (d if self.safeguard_warmup else size)
         g, w = tree.map(_widened, grads), tree.map(_widened, params)
 

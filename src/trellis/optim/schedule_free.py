@@ -7,6 +7,7 @@ from .._core import tree
 from .._core.errors import ArgumentError
 from .._core.typing import Array, Backend, T
 from .arguments import count, explained, fraction, non_negative, rate
+from .averages import TRAINED, KeepsAverage
 from .decay import Mask, add_decayed_weights
 from .engine import Leaves, Now, Rule, cast_like
 from .moments import scale_by_adam
@@ -58,7 +59,9 @@ class ScheduleFreeStep(Rule[Averaging]):
     def rate(self, now: Now, t: Array) -> Any:
         """The learning rate of a step, the first of which is 1."""
         lr = self.lr(t - 1) if callable(self.lr) else self.lr
-        lr = now.xp.zeros_like(t) + cast_like(now.xp, lr, t) if hasattr(lr, "dtype") else lr + 0 * t
+        # Not hasattr(lr, "dtype"), which Dynamo does not know of numbers that it keeps open.
+        is_number = isinstance(lr, (int, float))
+        lr = lr + 0 * t if is_number else now.xp.zeros_like(t) + cast_like(now.xp, lr, t)
         if self.warmup_steps == 0:
             return lr
         return lr * now.xp.minimum(t / self.warmup_steps, now.xp.ones_like(t))
@@ -96,7 +99,7 @@ def schedule_free(
     return from_rules(ScheduleFreeStep(rate("lr", lr), *numbers, non_negative("power", power)))
 
 
-class ScheduleFree(Optimizer):
+class ScheduleFree(KeepsAverage, Optimizer):
     """What both optimizers have: variables to train with, and their average."""
 
     def __init__(
@@ -112,19 +115,54 @@ class ScheduleFree(Optimizer):
         Args:
             v: What the last `step` returned.
         """
-        if "z" not in self.state:
+        if not len(self.state) or TRAINED in self.state:  # no steps; or what `fit` left
             return v
+        averaged: T = self.averaged(v, self.state)
+        return averaged
+
+    def averaged(self, v: Any, state: Any, /) -> Any:
+        """The variables to evaluate, as a pure function; see `average`.
+
+        Args:
+            v: What the last `update` returned.
+            state: The state that came with it.
+        """
         beta = self._beta
         if beta == 0:
             raise ArgumentError("With beta=0 the average is not kept: choose one above 0.")
-        averaged: T = tree.map(lambda y, z: (y - (1 - beta) * z) / beta, v, self.state["z"])
-        return averaged
+        return tree.map(lambda y, z: (y - (1 - beta) * z) / beta, v, _z_of(state))
+
+    def trained(self, average: Any, state: Any, /) -> Any:
+        """The variables to train on with, from the average; a pure function.
+
+        Args:
+            average: What `averaged` returned.
+            state: The state that went into it.
+        """
+        beta = self._beta
+        return tree.map(lambda x, z: beta * x + (1 - beta) * z, average, _z_of(state))
+
+    def _updated(self, v: Any, grads: Any, state: Any, private: bool) -> tuple[Any, Any]:
+        self.check_trains(state)
+        return super()._updated(v, grads, state, private)
+
+
+def _z_of(state: Any) -> Any:
+    if "z" in state:
+        return state["z"]
+    if "gradients" in state:  # of `accumulated`
+        return _z_of(state["inner"])
+    raise ArgumentError(
+        "The average of a schedule-free optimizer cannot be had from this state, which has "
+        f"{', '.join(state)}: leave out what was put around it, such as with_lookahead()."
+    )
 
 
 class ScheduleFreeSGD(ScheduleFree):
     """SGD without a schedule (Defazio et al., 2024), as in the authors' `schedulefree`.
 
-    `optim.schedule_free` has the formula. Evaluate `optimizer.average(v)`, not `v`.
+    `optim.schedule_free` has the formula. `fit` evaluates and leaves the average; by
+    hand, evaluate `optimizer.average(v)`, not `v`.
 
     Args:
         lr: The learning rate: a number, an array of one number, or a schedule.
@@ -160,7 +198,8 @@ class ScheduleFreeSGD(ScheduleFree):
 class ScheduleFreeAdamW(ScheduleFree):
     """AdamW without a schedule (Defazio et al., 2024), as in the authors' `schedulefree`.
 
-    `optim.schedule_free` has the formula. Evaluate `optimizer.average(v)`, not `v`.
+    `optim.schedule_free` has the formula. `fit` evaluates and leaves the average; by
+    hand, evaluate `optimizer.average(v)`, not `v`.
 
     Args:
         lr: The learning rate: a number, an array of one number, or a schedule.

@@ -12,7 +12,7 @@ from .._core.typing import Array, Nest, T
 from .._gradients.transforms import grad, jvp
 from .._random.distributions import bernoulli
 from .._random.keys import split
-from .arguments import explained, fraction, positive
+from .arguments import count, explained, fraction, positive
 from .decay import Mask, add_decayed_weights
 from .engine import Leaves, Now, Rule, cast_like
 from .optimizer import Optimizer
@@ -81,7 +81,8 @@ class Sophia(Optimizer):
 
     `optim.scale_by_sophia` has the direction. Every ten steps or so `measure` takes an estimate of
     the diagonal of the Hessian, such as `optim.hutchinson_diagonal`; `measured` is the same as a
-    pure function, for compiled steps.
+    pure function, for compiled steps. `fit` measures before the first step and then after every
+    `measure_every`; in a loop by hand, where nothing is measured the steps are signs of m.
 
     Args:
         lr: The learning rate: a number, an array of one number, or a schedule.
@@ -92,6 +93,7 @@ class Sophia(Optimizer):
         weight_decay: The part of each weight that is subtracted, before the learning rate.
         mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
+        measure_every: After how many steps `fit` measures the curvature of the batch.
 
     >>> import numpy as np, trellis
     >>> opt, v = trellis.optim.Sophia(lr=0.1, beta1=0.0, gamma=1.0), np.array([1.0, 1.0])
@@ -111,7 +113,9 @@ class Sophia(Optimizer):
         weight_decay: float = 0,
         *,
         mask: Mask = None,
+        measure_every: int = 10,
     ):
+        self.measure_every = count("measure_every", measure_every)
         sophia = scale_by_sophia(beta1, gamma, epsilon)
         self._keep = fraction("beta2", beta2)
         super().__init__(chain(sophia, add_decayed_weights(weight_decay, mask)), lr)
@@ -158,6 +162,11 @@ def hutchinson_diagonal(loss: Callable[[T], Array], v: T, key: Array, /) -> T:
     >>> optim.hutchinson_diagonal(lambda v: trellis.sum(v**4), v, trellis.random.key(0))
     array([12., 48.])
     """
+    return curvature_along(loss, v, random_signs(v, key))
+
+
+def random_signs(v: T, key: Array) -> T:
+    """1 and -1 at random, like the variables."""
     leaves, spec = tree.flatten(v)
     xp_of_all(key, *leaves)
     for w in leaves:
@@ -165,9 +174,14 @@ def hutchinson_diagonal(loss: Callable[[T], Array], v: T, key: Array, /) -> T:
             raise ArgumentTypeError(f"hutchinson_diagonal() expects arrays in v, got {w!r}.")
     keys = split(key, len(leaves))
     flips = [bernoulli(keys[i], 0.5, tuple(w.shape)) for i, w in enumerate(leaves)]  # type: ignore[index]
-    u = tree.unflatten(spec, [_signs(x, w) for x, w in zip(flips, leaves, strict=True)])
-    _, product = jvp(grad(loss), (v,), (u,))
-    estimate: T = tree.map(lambda a, b: a * b, u, product)
+    signs: T = tree.unflatten(spec, [_signs(x, w) for x, w in zip(flips, leaves, strict=True)])
+    return signs
+
+
+def curvature_along(loss: Callable[[T], Array], v: T, signs: T) -> T:
+    """`u * (H u)` for signs u."""
+    _, product = jvp(grad(loss), (v,), (signs,))
+    estimate: T = tree.map(lambda a, b: a * b, signs, product)
     return estimate
 
 

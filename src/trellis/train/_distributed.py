@@ -12,7 +12,7 @@ from .._array.creation import asarray
 from .._array.interchange import to_numpy
 from .._core import tree
 from .._core.container import Container
-from .._core.errors import ArgumentError
+from .._core.errors import ArgumentError, NotSupportedError
 from .._core.threefry import fold_in_words
 from .._random.stream import is_key
 from ..data.placing import Target
@@ -59,6 +59,12 @@ class DistributedRun(Run):
 
     def prepare(self, *args: Any) -> None:
         super().prepare(*args)
+        if self._curvature is not None:
+            raise NotSupportedError(
+                "fit(distributed=True) does not measure the curvature, which "
+                f"{type(self.optimizer).__name__} needs: use another optimizer, such as "
+                "optim.AdamW."
+            )
         place = group().place
         self._rank, self._size = place.rank, place.size
         backend = self._target.backend

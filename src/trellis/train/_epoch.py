@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,8 @@ from .._array.casting import dtype as dtype_of
 from .._array.interchange import to_backend
 from .._core import tree
 from .._core.errors import ArgumentError, ArgumentTypeError
-from ._metrics import Accuracy, Mean, Metric, TopKAccuracy, WholeEpoch, as_host
-from ._names import METRICS
+from ._metrics import Accuracy, Mean, Metric, WholeEpoch, as_host
+from ._names import as_metric
 
 # A function that nobody calls a mean keeps no more than this, in bytes.
 _LIMIT = 2**30
@@ -51,14 +50,7 @@ def _as_metric(given: Any) -> Metric:
     if isinstance(given, Metric):
         return given
     if isinstance(given, str):
-        top = re.fullmatch(r"top_([1-9]\d*)_accuracy", given)
-        if top:
-            return TopKAccuracy(int(top[1]))
-        if given not in METRICS:
-            raise ArgumentError(
-                f"Unknown metric {given!r}; known are {', '.join(METRICS)}, or give a function."
-            )
-        return METRICS[given]()
+        return as_metric(given)
     if isinstance(given, type) and issubclass(given, Metric):
         raise ArgumentTypeError(
             f"A metric is the class {given.__name__}: pass an instance, {given.__name__}()."

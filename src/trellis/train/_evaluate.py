@@ -12,7 +12,7 @@ from .._core.kinds import check_arguments, shown
 from ._data import LoaderSource, Source, as_batch, as_source, batch_size_of, target_of
 from ._epoch import Statistics, as_metrics
 from ._modes import evaluation_mode
-from ._names import LossName, as_loss
+from ._names import LossName, Metrics, as_loss
 from ._step import evaluation_step
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def evaluate(
     /,
     *,
     batch_size: int | None = None,
-    metrics: Any = None,
+    metrics: "Metrics" = None,
     compile: bool = True,
     cast_data: bool = True,
 ) -> dict[str, float]:

@@ -12,7 +12,7 @@ from ._callbacks.base import Callback
 from ._curves import Picture, drawn
 from ._evaluate import check_model
 from ._fit import fit
-from ._names import LossName, OptimizerName, as_loss, as_optimizer
+from ._names import LossName, OptimizerLike, OptimizerName, as_loss, as_optimizer
 from ._rates import rate_of
 from ._run_parts import check_parts
 
@@ -50,7 +50,7 @@ def find_learning_rate(
     data: object,
     /,
     *,
-    optimizer: Any | OptimizerName = "adam",
+    optimizer: "OptimizerLike | OptimizerName" = "adam",
     lowest: float = 1e-7,
     highest: float = 1.0,
     steps: int = 100,
@@ -64,7 +64,8 @@ def find_learning_rate(
     rate to begin with: where the smoothed loss falls fastest over a tenth of them (Smith, 2015).
 
     The run ends early when the loss is four times the smallest one. Model, optimizer and loader
-    are afterwards what they were; the rate of the optimizer must be a number.
+    are afterwards what they were; the rate of the optimizer must be a number. Of groups the rates
+    are those of the one with the largest; the others stay in proportion.
 
     Args:
         model: The model.
@@ -95,10 +96,10 @@ def find_learning_rate(
             "find_learning_rate() expects 0 < lowest < highest, at least 2 steps and a smoothing "
             f"from 0 to below 1, got {lowest}, {highest}, {steps} and {smoothing}."
         )
-    loss, optimizer = as_loss(loss), as_optimizer(optimizer)
-    check_parts(loss, optimizer)
-    kept = optimizer.state
-    optimizer.state = type(kept)()
+    loss, chosen = as_loss(loss), as_optimizer(optimizer)
+    check_parts(loss, chosen)
+    kept = chosen.state
+    chosen.state = type(kept)()
     place = (data.epoch, data.position) if hasattr(data, "go_to") else None  # type: ignore[attr-defined]
     sweep = _Sweep(lowest, highest, steps, smoothing)
     variables: list[Any] = []
@@ -106,7 +107,7 @@ def find_learning_rate(
         variables = [model.v, model.buffers]
     try:
         fit(
-            model, loss, data, optimizer=optimizer, batch_size=batch_size, compile=compile,
+            model, loss, data, optimizer=chosen, batch_size=batch_size, compile=compile,
             mixed_precision=mixed_precision, seed=seed, callbacks=sweep, progress=False,
             steps_per_epoch=steps, allow_nan=True,
         )  # fmt: skip
@@ -116,7 +117,7 @@ def find_learning_rate(
             model.v = first[0]
             if len(first[1]):
                 model.buffers = first[1]
-        optimizer.state = kept
+        chosen.state = kept
         if place is not None:
             data.go_to(*place)  # type: ignore[attr-defined]
     return sweep.finding()

@@ -13,7 +13,8 @@ from ._callbacks import EarlyStopping, as_callbacks
 from ._evaluate import check_loss, check_model
 from ._history import History
 from ._modes import training_mode
-from ._names import LossName, OptimizerName, as_loss, as_optimizer
+from ._names import LossName, Metrics, OptimizerLike, OptimizerName, as_loss, as_optimizer
+from ._rates import lent
 from ._run import Run
 from ._weights import Weights
 
@@ -27,14 +28,14 @@ def fit(
     data: object,
     /,
     *,
-    optimizer: Any | OptimizerName,
+    optimizer: "OptimizerLike | OptimizerName",
     epochs: int = 1,
     batch_size: int | None = None,
     shuffle: bool | None = None,
     drop_last: bool = False,
     compile: bool = True,
     progress: bool = True,
-    metrics: Any = None,
+    metrics: "Metrics" = None,
     validation_data: object = None,
     callbacks: Any = (),
     early_stopping: Any = None,
@@ -61,9 +62,9 @@ def fit(
     """Train a model, and return the history of the run.
 
     `loss(output, target)` is the number to make small; it and the optimizer may be names, such as
-    "cross_entropy" and "adam" (with the default rate of its class). `data` are arrays `(inputs,
-    targets)`, cut into batches of `batch_size` and reshuffled for every epoch, the same way on
-    every framework; or a `trellis.data.Loader`; or an iterable of batches (a list, a torch
+    "cross_entropy", "mse" and "adam" (with the default rate of its class). `data` are arrays
+    `(inputs, targets)`, cut into batches of `batch_size` and reshuffled for every epoch, the same
+    way on every framework; or a `trellis.data.Loader`; or an iterable of batches (a list, a torch
     DataLoader, a tf.data.Dataset), or a function that returns one. A batch `(x1, x2, y)` calls
     `loss(model(x1, x2), y)`; one that is not a tuple calls `loss(model(x))`. Batches are moved to
     the framework and device of the model's variables; with `cast_data` their floats are cast to the
@@ -160,18 +161,19 @@ def fit(
     run.steps_per_epoch, run.validate_every = steps_per_epoch, validate_every
     run.trainable = trainable
     run.callbacks = as_callbacks(callbacks, early_stopping, EarlyStopping)
-    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     if checkpoint is None and (resume or checkpoint_every is not None):
         raise ArgumentError(
             "resume and checkpoint_every need the name of a file: fit(..., checkpoint=path)."
         )
-    if resume and checkpoint is not None:
-        run.resume(checkpoint)
-    with training_mode(model):
-        try:
-            run.train(epochs, progress, checkpoint, checkpoint_every)
-        finally:
-            run.hand_over()
+    with lent(run.optimizer):
+        run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
+        if resume and checkpoint is not None:
+            run.resume(checkpoint)
+        with training_mode(model):
+            try:
+                run.train(epochs, progress, checkpoint, checkpoint_every)
+            finally:
+                run.hand_over()
     for callback in run.callbacks:
         callback.on_end(run)
     return run.history

@@ -4,6 +4,9 @@ A compiled step has the rate of its optimizer built in. A factor that goes into 
 by which every step is multiplied, changes the rate of any optimizer without another compilation.
 """
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,8 +24,34 @@ def with_rate(scale: Container, factor: float, backend: str, device: Any) -> Con
     return Container(**{**scale, RATE: value})
 
 
+@contextmanager
+def lent(optimizer: Any) -> Iterator[None]:
+    """The steps compiled inside are not used afterwards: the learning rate can be set then."""
+    give_back = optimizer.lend() if hasattr(optimizer, "lend") else None
+    try:
+        yield
+    finally:
+        if give_back is not None:
+            give_back()
+
+
+def rates_of(optimizer: Any, state: Any) -> dict[str, float]:
+    """The learning rates of the next step that are numbers: one, named "", or one for each group,
+    by its pattern."""
+    parts = getattr(optimizer, "parts", None)
+    if parts is None:
+        found = {"": rate_of(optimizer, state)}
+    else:
+        rows = enumerate(parts.items())
+        found = {pattern: rate_of(part, state[f"group{i}"]) for i, (pattern, part) in rows}
+    return {name: rate for name, rate in found.items() if not math.isnan(rate)}
+
+
 def rate_of(optimizer: Any, state: Any) -> float:
-    """The learning rate of the next step; nan for optimizers without one that is a number."""
+    """The learning rate of the next step, the largest of several groups; nan for optimizers without
+    one that is a number."""
+    if hasattr(optimizer, "parts"):
+        return max(rates_of(optimizer, state).values(), default=math.nan)
     rate: Any = getattr(optimizer, "lr", None)
     if callable(rate):
         step = state["step"] if hasattr(state, "keys") and "step" in state else None

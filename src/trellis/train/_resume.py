@@ -10,6 +10,7 @@ from .._core.container import Container
 from .._core.errors import ArgumentError
 from .._random.stream import key_words
 from ._history import History
+from ._trainable import keeps_average
 from .checkpoint import load_checkpoint, read_checkpoint, read_extra
 
 
@@ -25,6 +26,8 @@ def state_of(run: Any) -> Container:
         step=run.step,
         metrics=run._statistics.packed(),
     )
+    if keeps_average(run.optimizer):
+        state.averaged = run.shown  # for who wants the model alone; a run goes on from `v`
     kept = {name: callback.state(run) for name, callback in stateful(run).items()}
     if kept:
         state.callbacks = kept
@@ -60,6 +63,8 @@ def load_run(run: Any, path: str | os.PathLike[str]) -> None:
         raise ArgumentError(
             f"{os.fspath(path)} was not written by fit(); read it with load_checkpoint()."
         )
+    if "averaged" in like and "averaged" not in read_checkpoint(path):
+        del like["averaged"]  # of Trellis 0.2 or before
     if "metrics" in extra:
         # How much of them there is depends on the batches so far.
         written = read_checkpoint(path)

@@ -13,6 +13,7 @@ from .._core.threefry import fold_in_words
 from .._core.typing import Array
 from ._accumulation import AccumulatedStep
 from ._callbacks import Callback
+from ._curvature import Curvature
 from ._data import (
     LoaderSource,
     as_batch,
@@ -27,7 +28,7 @@ from ._finiteness import LastStep
 from ._precision import SMALLEST, checked_precision, first_scale
 from ._progress import Progress
 from ._rates import with_rate
-from ._run_parts import clipping_of, first_state
+from ._run_parts import check_rates, clipping_of, first_state
 from ._run_state import RunState
 from ._step import Parts, evaluation_step, no_scale, training_step
 from ._stretches import Stretches
@@ -96,13 +97,16 @@ class Run(RunState):
             clipping_of(self.clip_norm, self.clip_value),
         )
         self._train_step = self._step_of_parts()
+        if getattr(self.optimizer, "measure_every", None) is not None:
+            self._curvature = Curvature(self._parts, is_compiled=self._is_compiled)
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled
         )
-        self.v, self.buffers = model.v, model.buffers
-        self.state = first_state(self.optimizer, model.v)
+        self.buffers = model.buffers
+        self.v, self.state = first_state(self.optimizer, model.v)
         self._scale = first_scale(backend) if precision == "float16" else no_scale()
         if any([callback.changes_rate for callback in self.callbacks]):
+            check_rates(self.optimizer)
             self._scale = with_rate(self._scale, 1.0, backend, self._target.device)
         if any([callback.names_modules for callback in self.callbacks]):
             self._last = LastStep(model, self._loss, precision)
@@ -200,8 +204,7 @@ class Run(RunState):
             self.save(path)
 
     def _rate_shown(self) -> dict[str, float]:
-        rate = self.learning_rate
-        return {} if math.isnan(rate) else {"lr": rate}
+        return {f"lr {name}".rstrip(): rate for name, rate in self.learning_rates.items()}
 
     def _glance(self) -> dict[str, float]:
         """The loss of the last step, and the metrics of the epoch so far."""
@@ -216,6 +219,9 @@ class Run(RunState):
         key = self._xp.random.make_key(*draws, self._target.device)
         if self._last is not None:
             self._last.note(self.v, self.buffers, key, inputs, targets)
+        if self._curvature is not None and self.step % self._curvature.every == 0:
+            if self._sums is None or not self._sums.sizes:
+                self._measure_curvature(key, inputs, targets)
         if self._sums is not None:
             size = batch_size_of(batch)
             self.buffers, values = self._sums.add(
@@ -233,6 +239,13 @@ class Run(RunState):
         self._position += 1
         self._pending.append((batch_size_of(batch), values))
         return True
+
+    def _measure_curvature(self, key: Any, inputs: Any, targets: Any) -> None:
+        assert self._curvature is not None
+        draws = fold_in_words(fold_in_words(self._words, 2), self.step)
+        own = self._xp.random.make_key(*draws, self._target.device)
+        given = (self.v, self.buffers, key, inputs, targets)
+        self.state = self._curvature.measured(self.state, own, *given)
 
     def _update_of_sums(self) -> None:
         assert self._sums is not None

@@ -5,6 +5,7 @@ from typing import Any
 from .._core import tree
 from .._core.container import Container
 from .._core.errors import ArgumentError, ArgumentTypeError
+from ._trainable import keeps_average
 
 
 def check_parts(loss: Any, optimizer: Any) -> None:
@@ -43,15 +44,30 @@ def clipping_of(norm: float | None, value: float | None) -> Any:
     return optim.chain(*asked)
 
 
-def first_state(optimizer: Any, v: Container) -> Any:
-    """The optimizer's own state if it matches, so that a second `fit` continues; else a new one."""
+def first_state(optimizer: Any, v: Container) -> tuple[Container, Any]:
+    """The variables to begin with, and the optimizer's own state if it matches, so that a second
+    `fit` continues; else a new one."""
     state = getattr(optimizer, "state", None)
     fresh = optimizer.init(v)
+    if keeps_average(optimizer):
+        optimizer.averaged(v, fresh)  # raises where there is none
     if state is None or len(tree.leaves(state)) == 0:
-        return fresh
+        return v, fresh
+    if keeps_average(optimizer):
+        v, state = optimizer.resumed(v, state)
     if tree.structure(state) != tree.structure(fresh):
         raise ArgumentError(
             "The state of this optimizer belongs to other variables. Make a new optimizer for "
             "another model."
         )
-    return state
+    return v, state
+
+
+def check_rates(optimizer: Any) -> None:
+    """Raise for an optimizer whose steps cannot be multiplied by a factor."""
+    if keeps_average(optimizer):
+        raise ArgumentError(
+            "A schedule-free optimizer keeps an average by its own learning rate, and a callback "
+            "that multiplies steps (ReduceOnPlateau, find_learning_rate) would spoil it. Such an "
+            "optimizer needs no plateau; try a few learning rates."
+        )

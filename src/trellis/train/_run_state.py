@@ -13,16 +13,18 @@ from .._core.threefry import Words, fold_in_words
 from .._random.stream import key_words, next_key
 from ._accumulation import AccumulatedStep
 from ._callbacks import Callback
+from ._curvature import Curvature
 from ._data import ArraySource, LoaderSource, Source
 from ._epoch import Statistics, as_metrics
 from ._evaluate import evaluated
 from ._finiteness import LastStep
 from ._history import History
-from ._rates import RATE, rate_of, with_rate
+from ._rates import RATE, rate_of, rates_of, with_rate
 from ._resume import load_run, snapshot
 from ._run_parts import check_parts
 from ._stretches import Stretches
 from ._timing import Clock, NoClock
+from ._trainable import keeps_average
 from .checkpoint import save_checkpoint
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class RunState:
     _validation: Source | None
     _test_step: Any
     _sums: AccumulatedStep | None = None
+    _curvature: Curvature | None = None
     is_synchronized = False
     allow_unused = False
     allow_nan = False
@@ -110,9 +113,16 @@ class RunState:
 
     @property
     def learning_rate(self) -> float:
-        """The learning rate of the next step: that of the optimizer times `rate_factor`; nan if
-        it is no number, as of several groups."""
+        """The learning rate of the next step: that of the optimizer, or the largest of its groups,
+        times `rate_factor`; nan if it is no number."""
         return rate_of(self.optimizer, self.state) * self.rate_factor
+
+    @property
+    def learning_rates(self) -> dict[str, float]:
+        """The learning rates of the next step: of the pattern of each group; {"": rate} without
+        groups; {} if they are no numbers."""
+        factor = self.rate_factor
+        return {name: x * factor for name, x in rates_of(self.optimizer, self.state).items()}
 
     @property
     def rate_factor(self) -> float:
@@ -133,11 +143,19 @@ class RunState:
         others."""
         if self._validation is None:
             raise ArgumentError("This run has no validation data: fit(..., validation_data=...).")
-        mine, self.v = self.v, self.v if v is None else v
+        mine, self.v = self.v, self.shown if v is None else v
         try:
             return self._joined(self._validated(self._validation)).compute()
         finally:
             self.v = mine
+
+    @property
+    def shown(self) -> Any:
+        """The variables to evaluate and to keep: those that are trained, or the average that the
+        optimizer keeps."""
+        if keeps_average(self.optimizer):
+            return self.optimizer.averaged(self.v, self.state)
+        return self.v
 
     def stop(self) -> None:
         """End the run after this step."""
@@ -172,10 +190,12 @@ class RunState:
     def hand_over(self) -> None:
         """Store the state of the run on the model and the optimizer."""
         self._collect()
-        self.model.v = self.v
+        v, state = self.v, self.state
+        if keeps_average(self.optimizer):
+            v, state = self.optimizer.finished(v, state)
+        self.model.v, self.optimizer.state = v, state
         if len(self.buffers):
             self.model.buffers = self.buffers
-        self.optimizer.state = self.state
         if self._loader is not None:
             self._loader.go_to(*self._data_place())
 

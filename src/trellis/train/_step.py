@@ -46,6 +46,23 @@ def _raise_unreached(func: object, names: Sequence[str], on_leaves: object) -> N
     )
 
 
+def forward_of(parts: Parts) -> Callable[..., Any]:
+    """`forward(v, buffers, key, inputs, targets)`: the loss of a batch, as a step computes it."""
+    model, loss, precision, weighting = parts.model, parts.loss, parts.precision, parts.weighting
+
+    def forward(v: Container, buffers: Container, key: Array, inputs: tuple[Any, ...],
+                targets: tuple[Any, ...]) -> Any:  # fmt: skip
+        if precision is not None:
+            v, inputs = cast_floats(v, precision), cast_floats(inputs, precision)
+        with stream(key):
+            output, _ = model.apply(v, buffers, *inputs)
+        if precision is not None:
+            output = cast_floats(output, "float32")
+        return loss(output, *targets) if weighting is None else weighting(loss, output, targets)
+
+    return forward
+
+
 def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The two halves of a step, as pure functions.
 

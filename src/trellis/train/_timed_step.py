@@ -12,9 +12,7 @@ from .._array.interchange import to_numpy
 from .._core import tree
 from .._core.container import Container
 from .._core.typing import Array
-from .._random.stream import stream
-from ._precision import cast_floats
-from ._step import Parts, halves
+from ._step import Parts, forward_of, halves
 from ._timing import Clock
 
 
@@ -24,23 +22,7 @@ class TimedStep:
     def __init__(self, parts: Parts, clock: Clock, *, is_compiled: bool):
         self._clock = clock
         gradients, update = halves(parts)
-        model, loss, precision, weighting = (
-            parts.model,
-            parts.loss,
-            parts.precision,
-            parts.weighting,
-        )
-
-        def forward(v: Container, buffers: Container, key: Array, inputs: tuple[Any, ...],
-                    targets: tuple[Any, ...]) -> Any:  # fmt: skip
-            if precision is not None:
-                v, inputs = cast_floats(v, precision), cast_floats(inputs, precision)
-            with stream(key):
-                output, _ = model.apply(v, buffers, *inputs)
-            if precision is not None:
-                output = cast_floats(output, "float32")
-            return loss(output, *targets) if weighting is None else weighting(loss, output, targets)
-
+        forward = forward_of(parts)
         self._forward = compiled(forward) if is_compiled else forward
         self._gradients = compiled(gradients) if is_compiled else gradients
         self._update = compiled(update) if is_compiled else update

@@ -109,6 +109,20 @@ class Trained:
             new[chain] = free[chain]
         return new
 
+    def averaged(self, v: Container, state: Any, /) -> Container:
+        """All variables, with the average of those that are trained."""
+        return self.join(v, self._optimizer.averaged(self.split(v)[0], state))
+
+    def finished(self, v: Container, state: Any, /) -> tuple[Container, Any]:
+        """What a run leaves, of an optimizer that keeps an average."""
+        free, left = self._optimizer.finished(self.split(v)[0], state)
+        return self.join(v, free), left
+
+    def resumed(self, v: Container, state: Any, /) -> tuple[Container, Any]:
+        """What it goes on with."""
+        free, begun = self._optimizer.resumed(self.split(v)[0], state)
+        return self.join(v, free), begun
+
     def init(self, v: Container, /) -> Any:
         """The first state, of what is trained."""
         return self._optimizer.init(self.split(v)[0])
@@ -117,6 +131,12 @@ class Trained:
         """New variables and state; `grads` are of what is trained."""
         new, new_state = self._optimizer.update(self.split(v)[0], grads, state)
         return self.join(v, new), new_state
+
+
+def keeps_average(optimizer: Any) -> bool:
+    """Whether the variables to evaluate are others than those that an optimizer trains; it says how
+    they are had (`optim/averages.py`)."""
+    return bool(getattr(optimizer, "keeps_average", False))
 
 
 def gradients_by(

@@ -26,7 +26,13 @@ def compile_function(
     carry: int | None = None,
 ) -> Callable[..., Any]:
     """`fn` compiled as one graph; torch.compile with fullgraph=True is always strict."""
-    called = _compiled(fn if carry is None else _carrying(fn, carry), fn)
+    if carry is not None:
+        called = _compiled(_carrying(fn, carry), fn)
+    elif isinstance(fn, types.FunctionType) and fn.__closure__:
+        # Made anew at each call of the function around it, as `fit` makes its step.
+        called = _compiled(_of_its_own(fn), fn)
+    else:
+        called = _compiled(fn, fn)
     return _Donating(fn, donate_argnums, called) if donate_argnums else called
 
 
@@ -187,7 +193,10 @@ def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:
 
 def _of_its_own(fn: Any) -> Callable[..., Any]:
     """Dynamo limits the compilations of one code object: with a copy, each function has its own."""
-    return types.FunctionType(fn.__code__.replace(), fn.__globals__, "called", None, fn.__closure__)
+    code, name, defaults = fn.__code__.replace(), fn.__name__, fn.__defaults__
+    copied = types.FunctionType(code, fn.__globals__, name, defaults, fn.__closure__)
+    copied.__kwdefaults__ = fn.__kwdefaults__
+    return copied
 
 
 def _written(old: Any, new: Any) -> Any:

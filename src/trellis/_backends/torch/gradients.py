@@ -13,7 +13,12 @@ import torch
 from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ..interface import AuxFn, ListFn
-from ._private import count_forward, load_forward_formulas, running_transform
+from ._private import (
+    count_forward,
+    load_forward_formulas,
+    run_while_tracing,
+    running_transform,
+)
 from ._types import Tensor
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -151,9 +156,12 @@ def _detached(aux: Any) -> Any:
     return tree.map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, aux)
 
 
+# Also while a function is traced, where torch's own deprecation would end the compilation.
+_load_forward_formulas = run_while_tracing(lambda: load_forward_formulas())
+
+
 def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
-    if not torch.compiler.is_compiling():
-        load_forward_formulas()
+    _load_forward_formulas()
     split, join = _tensors_apart(fn, [])
     outputs, out_tangents, tensors = _transformed(
         "jvp", lambda: torch.func.jvp(split, (xs,), (tangents,), has_aux=True)

@@ -7,6 +7,7 @@ import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
 from ._helpers import NATIVE, as_device
+from ._private import running_transform
 from ._types import Tensor
 
 
@@ -32,7 +33,13 @@ def to_numpy(x: Tensor, /) -> Any:
         except ImportError:
             return plain.to(torch.float32).numpy()
         return plain.view(torch.uint16).numpy().view(bfloat16)
-    return plain.numpy()
+    try:
+        return plain.numpy()
+    except RuntimeError:
+        # Inside two transforms of torch.func the memory of a plain tensor is known to DLPack alone.
+        if running_transform() is None or x.requires_grad:
+            raise
+        return np.from_dlpack(x if x.device.type == "cpu" else x.cpu())
 
 
 def from_numpy(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:

@@ -8,6 +8,7 @@ from ..._core.errors import ArgumentError
 from ..._core.files import check_regular, read_arrays
 from ...nn import Module
 from .fitting import Found, compare, put_fitting
+from .hugging_face import advice
 from .naming import Names, renamed
 from .report import WeightsReport
 
@@ -31,11 +32,13 @@ def load_file(
     report, fitting = compare(found, unknown, state, "equal" if strict else "cast")
     source = os.fspath(path)
 
+    how = advice(module, unknown)
+
     def refusal() -> str:
         differences = "; ".join(report.differences())
-        return f"{source} does not fit {type(module).__name__}: {differences}."
+        return f"{source} does not fit {type(module).__name__}: {differences}. {how}".rstrip()
 
-    return put_fitting(module, report, fitting, source, refusal if strict else None)
+    return put_fitting(module, report, fitting, source, refusal if strict else None, how)
 
 
 # The first bytes of other files of weights, which are not read: a pickle could run code.

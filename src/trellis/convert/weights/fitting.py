@@ -129,8 +129,10 @@ def put_fitting(
     arrays: Mapping[str, Any],
     source: str,
     refusal: Callable[[], str] | None,
+    advice: str = "",
 ) -> WeightsReport:
-    """Load what fits. If all must fit, `refusal` words the error; None: a part will do."""
+    """Load what fits. If all must fit, `refusal` words the error; None: a part will do. `advice`
+    says what to do where nothing fits."""
     if refusal is not None and not report.is_complete:
         raise ShapeError(refusal())
     chains = module.state_dict().key_chains()
@@ -138,7 +140,7 @@ def put_fitting(
         raise ArgumentError(
             f"Nothing of {source} fits: it has "
             f"{some_of([*report.unexpected, *report.wrong_shape])}, and the module has "
-            f"{some_of(chains)}. Pass names= to match them."
+            f"{some_of(chains)}. {advice or 'Pass names= to match them.'}"
         )
     put(module, arrays)
     return report

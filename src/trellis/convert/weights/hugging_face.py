@@ -4,6 +4,7 @@ A model's table `names` maps the key path of a layer to its name in Hugging Face
 number. The last parts, "w" and "weight", are added here.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -11,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._array.casting import astype
+from ..._array.casting import dtype as dtype_of
 from ..._array.interchange import to_numpy
+from ..._core.dtypes import FLOATING
 from ..._core.errors import ShapeError
 from .fitting import Found, compare, is_equal, put
-from .naming import TORCH_LEAVES
+from .naming import TORCH_LEAVES, some_of
 from .report import WeightsReport
 
 if TYPE_CHECKING:
     from ...models.pretrained import Pretrained
 
+_LOG = logging.getLogger("trellis")  # without a handler, warnings go to standard error
 _NUMBER = re.compile(r"(?<=/)v(\d+)(?=/)")
 
 
@@ -54,25 +59,68 @@ def fill(
     model: "Pretrained",
     arrays: Mapping[str, Any],
     placed: Callable[[Any], Any],
-    strict: bool,
     source: str,
+    fresh: Callable[[Any], Any] | None = None,
 ) -> WeightsReport:
-    """Load the arrays of a file into a model; `placed` converts each to its framework."""
+    """Load the arrays of a file into a model; `placed` converts each to its framework.
+
+    Where `fresh` gives the initial value of a variable, those that are missing in the file may be,
+    and names in the file may be unknown.
+    """
     found, unused = _found(model, arrays)
-    report, fitting = compare(found, unused, model.state_dict(), "any")
-    names = model.hugging_face_names()
-    missing = [f"{chain} ({model._short(names[chain])})" for chain in report.missing]
+    state = model.state_dict()
+    report, fitting = compare(found, unused, state, "any")
+    chains, names = report.missing, model.hugging_face_names()
+    missing = [f"{chain} ({model._short(names[chain])})" for chain in chains]
     shapes = {found.arrays[chain][0]: both for chain, both in report.wrong_shape.items()}
     report = replace(report, missing=tuple(missing), wrong_shape=shapes)
-    serious = report if strict else replace(report, unexpected=())
+    is_lenient = fresh is not None and bool(fitting)  # a file of which nothing fits is another's
+    serious = replace(report, unexpected=(), missing=()) if is_lenient else report
     lines = serious.differences("the files")
     if lines:
         raise ShapeError(
             f"The weights in {source} do not fit {type(model).__name__} as its config.json "
-            f"describes it ({model.config.architecture}): {'; '.join(lines)}."
+            f"describes it ({model.config.architecture}): {'; '.join(lines)}.{_way_out(serious)}"
+        )
+    if fresh is not None and chains:
+        kinds = [str(dtype_of(x)) for x in fitting.values() if str(dtype_of(x)) in FLOATING]
+        fitting |= {chain: _of_kind(fresh(state[chain]), kinds) for chain in chains}
+        _LOG.warning(
+            "%s of %s are not in %s and have fresh initial values: train them before you use the "
+            "model. (model.loaded lists all.)",
+            *(some_of(chains), type(model).__name__, source),
         )
     put(model, fitting, lambda new, old: placed(new))
     return report
+
+
+def _of_kind(x: Any, kinds: list[str]) -> Any:
+    """A new weight in the type of those that were read."""
+    return astype(x, kinds[0]) if kinds and str(dtype_of(x)) in FLOATING else x
+
+
+def _way_out(report: WeightsReport) -> str:
+    """What to do, if names are all that differs and some of them fit."""
+    if not report.matched or report.wrong_shape:
+        return ""
+    return " With strict=False what is missing keeps initial values, and the rest is left out."
+
+
+def advice(module: Any, given: Iterable[str]) -> str:
+    """How to read a file whose names are Hugging Face's into a model that knows those; or ""."""
+    if not hasattr(module, "hugging_face_names"):
+        return ""
+    model: Pretrained = module
+    whole = {*model.hugging_face_names().values()}
+    known = whole | {name.removeprefix(model.prefix) for name in whole}
+    theirs = [name for name in given if model._legacy(name) in known]
+    if not theirs:
+        return ""
+    return (
+        f"{theirs[0]!r} is a name of Hugging Face: trellis.models.from_pretrained(folder, "
+        f"architecture={model.config.architecture!r}, strict=False) reads such files, with the "
+        "config.json of their folder."
+    )
 
 
 def _found(model: "Pretrained", arrays: Mapping[str, Any]) -> tuple[Found, list[str]]:

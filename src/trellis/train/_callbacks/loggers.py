@@ -47,9 +47,8 @@ class Logger(Callback):
 
 
 def rate_of_run(run: "RunState") -> dict[str, float]:
-    """The learning rate, if it is a number."""
-    rate = run.learning_rate
-    return {} if math.isnan(rate) else {"learning_rate": rate}
+    """The learning rate, or that of each group, if it is a number."""
+    return {f"learning_rate {name}".rstrip(): rate for name, rate in run.learning_rates.items()}
 
 
 class CSVLogger(Logger):

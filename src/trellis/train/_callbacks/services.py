@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -98,7 +99,9 @@ class MLflowLogger(Logger):
             self._mlflow.log_params(self.parameters)
 
     def write(self, step: int, epoch: int, values: dict[str, float]) -> None:
-        self._mlflow.log_metrics(values, step=step)
+        # MLflow takes no stars, which the patterns of parameter groups have.
+        named = {re.sub(r"[^\w\-./ :]", "_", name): value for name, value in values.items()}
+        self._mlflow.log_metrics(named, step=step)
 
     def on_end(self, run: "RunState") -> None:
         if self._mlflow is not None and self._is_ours:
