@@ -4,7 +4,8 @@
     python tools/golden.py --add        # to the newest file: what only newer recorders know of
     python tools/golden.py --measure    # how far the installed frameworks are from the newest file
 
-Rows come from the conformance kit, tests/nn/test_layers.py and golden_rows.py. Every result is
+Rows come from the conformance kit, tests/nn/test_layers.py, golden_rows.py, and golden_science.py,
+which takes those of tests/special, signal and distributions. Every result is
 computed on NumPy by the same functions that replay it. Spies on the public names find out how a row
 makes its optimizer or layer, so that a file can say it without code.
 """
@@ -23,9 +24,11 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "nn")]
+TESTS = ROOT / "tests"
+sys.path[:0] = [str(TESTS), *[str(TESTS / name) for name in ("nn", "signal", "distributions")]]
 
 import golden_rows  # noqa: E402
+import golden_science  # noqa: E402
 import test_layers  # noqa: E402
 
 import optim_cases  # noqa: E402
@@ -33,13 +36,14 @@ import trellis  # noqa: E402
 from trellis import nn, tree  # noqa: E402
 from trellis._core.dispatch import load  # noqa: E402
 from trellis._core.files import write_arrays  # noqa: E402
-from trellis._golden import comparing, names, release, replay, values  # noqa: E402
+from trellis._golden import comparing, names, problems, release, replay, science, values  # noqa: E402
 from trellis._golden.verify import installed_backends  # noqa: E402
 from trellis.conformance.cases import all_cases  # noqa: E402
 from trellis.conformance.rows import cast, map_arrays  # noqa: E402
 
 STEPS = 4
 SIGNS_ARE_FREE = {"linalg.eigh", "linalg.qr", "linalg.svd"}
+ORDER_IS_FREE = {"linalg.eig", "linalg.eigvals"}
 
 
 # Calls of public names ----------------------------------------------------------------------------
@@ -132,6 +136,8 @@ class Writer:
             return {"$slice": [again(part) for part in (value.start, value.stop, value.step)]}
         if value is ...:
             return {"$ellipsis": True}
+        if value in problems.PROBLEMS.values():
+            return {"$problem": value.__name__}
         return {"$name": public_path(value)}
 
     def _number(self, x):
@@ -167,7 +173,8 @@ def entries_of(writer):
         parts = {"x": x, "index": index, "value": value}
         parts = {part: writer.write(each) for part, each in parts.items()}
         found.append({"name": name, "kind": "update", "mode": mode, **parts})
-    return [*found, *_files(writer), *_gradients(writer, found), *_wide_calls(writer)]
+    found += [*_files(writer), *_gradients(writer, found), *_wide_calls(writer)]
+    return [*found, *_distributions(writer), *_maps_and_sets(writer), *_others(writer)]
 
 
 def _rows():
@@ -181,7 +188,7 @@ def _rows():
 
 def _calls(writer):
     found = [_case(writer, name, row, "float32") for name, row in _rows()]
-    return found + [_call(writer, *row) for row in golden_rows.calls()]
+    return found + [_call(writer, *row) for row in (*golden_rows.calls(), *golden_science.calls())]
 
 
 def _case(writer, name, row, dtype):
@@ -195,7 +202,8 @@ def _case(writer, name, row, dtype):
             row.call(*args)
         call = [each for each in witness.calls if each[0] == row.op][-1]
     entry = _call(writer, name, *call[:3], witness)
-    return entry | ({"signs_are_free": True} if row.op in SIGNS_ARE_FREE else {})
+    entry |= {"signs_are_free": True} if row.op in SIGNS_ARE_FREE else {}
+    return entry | ({"order_is_free": True} if row.op in ORDER_IS_FREE else {})
 
 
 def _wide_calls(writer):
@@ -206,6 +214,7 @@ def _wide_calls(writer):
             firsts.setdefault(row.op, (name, row))
     found = [_case(writer, name, row, "float64") for name, row in firsts.values()]
     found += [_call(writer, *row) for row in golden_rows.wide_draws()]
+    found += [_call(writer, *row) for row in golden_science.special("float64")]
     for entry in found:
         entry["name"] += ", float64" if ":" in entry["name"] else ": float64"
         entry["is_64_bit"] = True
@@ -217,7 +226,7 @@ def _gradients(writer, entries):
     firsts = {}
     for name, row in _rows():
         is_differentiable = row.gradient is True and row.then is None and row.call is None
-        if is_differentiable and row.op not in SIGNS_ARE_FREE:
+        if is_differentiable and row.op not in SIGNS_ARE_FREE | ORDER_IS_FREE:
             firsts.setdefault(row.op, (name, row))
     found = [
         _case(writer, name, row, "float32") | {"kind": "gradient"} for name, row in firsts.values()
@@ -341,6 +350,85 @@ def _files(writer):
         {"name": "train.fit", **run, "epochs": 2, "file": None},
         {"name": "train.fit: resumed", **run, "epochs": 4, "file": "checkpoint.safetensors"},
     ]
+
+
+def _distributions(writer):
+    """Draws with a key, densities, and what else there is a formula of."""
+    shares = writer.write(golden_science.SHARES)
+    found = []
+    made = [
+        (
+            name,
+            {"$call": f"distributions.{name}", "args": [], "kwargs": written(writer, given)},
+            points,
+        )
+        for name, (given, points) in golden_science.families().items()
+    ]
+    made += [
+        (name, _maker(writer, make), points) for name, make, points in golden_science.compound()
+    ]
+    for name, make, points in made:
+        entry = {"kind": "distribution", "make": make, "key": 7, "shape": [3]}
+        entry |= {"points": writer.write(points), "shares": shares}
+        numbers = [each for each in science.NUMBERS if _has(entry, each, writer)]
+        found.append({"name": f"distributions.{name}", **entry, "numbers": numbers})
+    for name, make, options in golden_science.divergences():
+        pair = _maker(writer, make)["$tuple"]
+        call = {"$call": "distributions.kl_divergence", "args": pair}
+        call |= {"kwargs": written(writer, options)}
+        found.append({"name": f"distributions.kl_divergence: {name}", "kind": "call", "call": call})
+    return found
+
+
+def written(writer, nest):
+    return {name: writer.write(x) for name, x in nest.items()}
+
+
+def _has(entry, number, writer):
+    """Whether there is a formula."""
+    try:
+        with np.errstate(all="ignore"):
+            replay.run({**entry, "numbers": [number]}, writer.arrays, None, "numpy")
+    except trellis.errors.NotSupportedError:
+        return False
+    return True
+
+
+def _maps_and_sets(writer):
+    found = []
+    for name, make, x in golden_science.maps():
+        entry = {"kind": "bijection", "make": _maker(writer, make), "x": writer.write(x)}
+        found.append({"name": f"distributions.bijections.{name}", **entry})
+    for name, make, x in golden_science.sets():
+        is_set = isinstance(make, trellis.distributions.constraints.Constraint)
+        made = {"$name": public_path(make)} if is_set else _maker(writer, make)
+        entry = {"kind": "constraint", "make": made, "x": writer.write(x)}
+        found.append({"name": f"distributions.constraints.{name}", **entry})
+    return found
+
+
+def _others(writer):
+    """Chains, the order of examples, modules with adapters."""
+    found = []
+    for name, args, options, sampler in golden_science.chains():
+        made = {} if sampler is None else {"sampler": _maker(writer, sampler)}
+        call = {"$call": "mcmc.sample", "args": [writer.write(x) for x in args]}
+        call["kwargs"] = written(writer, options) | made
+        found.append({"name": name, "kind": "chains", "call": call})
+    for name, examples, options in golden_science.orders():
+        options = dict(options)
+        entry = {"kind": "order", "length": examples, "batch_size": 4, "batches": 4}
+        if isinstance(examples, list):
+            batching, given = options.pop("batching")
+            entry |= {"length": len(examples), "lengths": examples}
+            entry |= {"batching": batching, "batching_options": given}
+        found.append({"name": name, **entry, "options": written(writer, options)})
+    make, x = _maker(writer, golden_science.changed_model), golden_rows.some(3, 6)
+    (layer,) = [each for each in _layer(writer, "", make, [x]) if each["kind"] == "layer"]
+    for name, options in golden_science.changes():
+        entry = {**layer, "kind": "changed module", "change": name.partition(":")[0]}
+        found.append({**entry, "name": name, "options": options})
+    return found
 
 
 def write_files(writer, entries, folder):

@@ -27,21 +27,27 @@ UNRECORDED = {
         "a setting of the process; the entries run with the default, float32",
     ),
     **dict.fromkeys(
-        ["nn.Module", "nn.init.Initializer", "optim.Transformation", "optim.schedules.Formula"],
+        ["nn.Module", "nn.init.Initializer", "optim.Transformation", "optim.schedules.Formula"]
+        + [f"distributions.{x}" for x in ("Distribution", "Parametric")]
+        + ["distributions.bijections.Bijection", "distributions.constraints.Constraint"],
         "a base class without numbers of its own",
     ),
     **dict.fromkeys(
-        ["nn.lora", "nn.quantize", "optim.groups"]
+        ["optim.groups"]
         + [f"nn.adapters.{x}" for x in ("activate", "active", "load", "merge", "names", "remove")]
         + ["nn.adapters.save", "nn.adapters.unmerge"],
         "it changes a module, or holds optimizers that have entries",
     ),
     **dict.fromkeys(
-        ["linalg.block_diag", "linalg.cho_solve", "linalg.cond", "linalg.expm", "linalg.lstsq"]
-        + ["linalg.logm", "linalg.lu", "linalg.lu_factor", "linalg.lu_solve", "linalg.solve_banded"]
-        + ["linalg.solve_triangular", "linalg.sqrtm", "linalg.toeplitz"],
-        "written over functions that have entries; tests/linalg compares them with SciPy",
+        ["mcmc.Chains", "optimize.Minimum", "optimize.Root", "ode.Solution"],
+        "a result; entries of the functions that return it have its numbers",
     ),
+    **dict.fromkeys(
+        ["data.Images", "data.Lines", "data.MemoryMapped"],
+        "it reads files; the orders of a Loader have entries",
+    ),
+    "distributions.register_kl": "it takes a Python function, which later calls then run",
+    "mcmc.summary": "it writes numbers as text; ess and rhat have entries",
     "optim.matrices_only": "it answers with bools of Python; add_decayed_weights uses it",
 }
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from multiprocessing.process import BaseProcess
 
 import numpy as np
 import pytest
@@ -179,3 +180,25 @@ def test_program_without_a_guard(tmp_path):
     done = run_program(tmp_path, "if True:")
     assert done.returncode == 1
     assert 'below `if __name__ == "__main__":`' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionResetError(104, "Connection reset by peer"), EOFError()]
+)
+def test_worker_that_does_not_start(monkeypatch, error):
+    """As on Python 3.14 without a guard; the worker before it is ended."""
+    start = BaseProcess.start
+
+    def second_fails(process):
+        if workers_of_this_process():
+            raise error
+        start(process)
+
+    monkeypatch.setattr(BaseProcess, "start", second_fails)
+    loader = Loader(Squares(), 3, workers=2, **PROCESSES)
+    with pytest.raises(DataError, match=rf"was started \({type(error).__name__}.*__main__"):
+        next(iter(loader))
+    assert workers_of_this_process() == []
+    monkeypatch.undo()
+    with loader:
+        assert next(iter(loader))["id"].tolist() == [0, 1, 2]

@@ -20,12 +20,22 @@ EXACT = {"random.uniform", "random_uniform"}
 WIDER = {
     "cbrt": (16, "a power with a rounded exponent: the error grows with the number"),
     "linalg": (16, "decompositions iterate, or add up in blocks"),
+    "distributions.RelaxedOneHotCategorical": (64, "a power of shares, whose logarithms cancel"),
+    "linalg.logm": (64, "a series of square roots, each of the one before"),
+    "mcmc.sample": (256, "steps adapt to the draws before them, and to their rounding"),
+    "optimize.minimize": (64, "products with second derivatives, of which large terms cancel"),
+    "optim.scale_by_muon": (64, "five polynomials of a matrix after each other"),
+    "optim.scale_by_shampoo": (16, "roots of matrices"),
     "train": (64, "the rounding of each of the steps goes into all that follow"),
 }
 # The same for gradients.
 WIDER_GRADIENTS = {
     "functional.rnn_update": (256, "that of the first state: terms a hundred times larger cancel"),
     "linalg.pinv": (64, "a sum of products of inverses, whose rounding does not cancel"),
+    **dict.fromkeys(
+        ["nn.Transformer", "nn.TransformerDecoder", "nn.TransformerEncoder"],
+        (32, "attentions and normalisations, layer after layer"),
+    ),
     "nn.TransformerDecoderLayer": (32, "two attentions and three normalisations after each other"),
 }
 

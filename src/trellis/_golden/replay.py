@@ -8,7 +8,6 @@ import math
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,25 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn, train
+from .. import train
 from .._array.casting import astype, dtype, isdtype
+from .._array.compilation import using_compilation
 from .._array.creation import arange
 from .._array.indexing import at
 from .._array.interchange import to_numpy
 from .._array.manipulation import reshape
 from .._array.reduction import sum as sum_of
 from .._core import tree
-from .._core.container import Container
 from .._core.dispatch import load, using_backend
 from .._gradients.transforms import grad
 from .._random.keys import key as key_of
 from .._random.stream import stream
+from . import science
 from .comparing import difference, steps_for
 from .names import resolve
+from .place import Entry, Place, flat, set_state
 from .release import Release
 from .values import Reader, plain
 
-Entry = dict[str, Any]
 # Formats of exported files: the backend that writes one, and what runs it beside that.
 FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
     "onnx": ("torch", ("onnxruntime",)),
@@ -45,20 +45,21 @@ FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
 _MODES = {"set", "add", "multiply", "min", "max"}
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where an entry runs: its reader, the folder with the files of the release, the backend."""
-
-    reader: Reader
-    folder: Path
-    backend: str
-
-
 def call(entry: Entry, at_place: Place) -> Any:
     """A function of arrays, a draw or a layer function; draws without a key begin with seed 0."""
     result = at_place.reader.read(entry["call"])
+    if entry.get("order_is_free"):
+        return _in_order(result)
     # Eigenvectors and the like are free in their signs.
     return tree.map(abs, list(result)) if entry.get("signs_are_free") else result
+
+
+def _in_order(result: Any) -> list[Any]:
+    """Eigenvalues from the smallest imaginary part up, and vectors with them."""
+    values, *vectors = [to_numpy(x) for x in (result if isinstance(result, tuple) else (result,))]
+    places = np.lexsort((values.real, values.imag))
+    columns = [np.take_along_axis(x, places[..., None, :], axis=-1) for x in vectors]
+    return [np.take_along_axis(values, places, axis=-1), *columns]
 
 
 def update(entry: Entry, at_place: Place) -> Any:
@@ -114,7 +115,7 @@ def schedule(entry: Entry, at_place: Place) -> Any:
 
 def weights(entry: Entry, at_place: Place) -> Any:
     """The variables that a layer begins with after seed 0."""
-    return dict(_flat(at_place.reader.read(entry["make"]).state_dict()))
+    return dict(flat(at_place.reader.read(entry["make"]).state_dict()))
 
 
 def layer(entry: Entry, at_place: Place) -> Any:
@@ -123,11 +124,11 @@ def layer(entry: Entry, at_place: Place) -> Any:
     reader = at_place.reader
     module = reader.read(entry["make"])
     inputs = [reader.read(x) for x in entry["inputs"]]
-    _set_state(module, reader.read(entry["state"]))
+    set_state(module, reader.read(entry["state"]))
     evaluated = module.eval()(*inputs)
     with stream(0):
         trained, buffers = module.train().apply(module.v, module.buffers, *inputs)
-    return [evaluated, trained, dict(_flat(buffers))]
+    return [evaluated, trained, dict(flat(buffers))]
 
 
 def gradient(entry: Entry, at_place: Place) -> Any:
@@ -152,9 +153,9 @@ def layer_gradient(entry: Entry, at_place: Place) -> Any:
     reader = at_place.reader
     module = reader.read(entry["make"])
     inputs = [reader.read(x) for x in entry["inputs"]]
-    _set_state(module, reader.read(entry["state"]))
+    set_state(module, reader.read(entry["state"]))
     module.eval()
-    return dict(_flat(grad(lambda v: _weighted(module(*inputs, v=v)))(module.v)))
+    return dict(flat(grad(lambda v: _weighted(module(*inputs, v=v)))(module.v)))
 
 
 def exported_file(entry: Entry, at_place: Place) -> Any:
@@ -203,7 +204,7 @@ def training(entry: Entry, at_place: Place) -> Any:
             compile=False,
             progress=False,
         )
-    return [np.array(history.losses, "float32"), dict(_flat(module.state_dict()))]
+    return [np.array(history.losses, "float32"), dict(flat(module.state_dict()))]
 
 
 KINDS: dict[str, Callable[[Entry, Place], Any]] = {
@@ -222,13 +223,15 @@ KINDS: dict[str, Callable[[Entry, Place], Any]] = {
     "transformation": transformation,
     "update": update,
     "weights": weights,
+    **science.KINDS,
 }
 
 
 def run(entry: Entry, arrays: dict[str, Any], folder: Path, backend: str) -> Any:
     """The plain result of an entry on a backend."""
     xp = load(backend)
-    with using_backend(backend), stream(0):
+    # Solvers and samplers would compile a program for each entry, which takes most of a minute.
+    with using_backend(backend), stream(0), using_compilation(False):
         place = Place(Reader(arrays, xp), folder, backend)
         return plain(KINDS[entry["kind"]](entry, place), xp)
 
@@ -272,15 +275,3 @@ def _weighted(result: Any) -> Any:
             weights: Any = reshape(numbers % 7 + 1, x.shape)
             total = total + sum_of(x * astype(weights, dtype(x)))
     return total
-
-
-def _flat(nest: Container) -> list[tuple[str, Any]]:
-    return [(chain, nest[chain]) for chain in nest.key_chains()]
-
-
-def _set_state(module: nn.Module, state: dict[str, Any]) -> None:
-    """Give a module variables and buffers by their key paths."""
-    v, buffers = module.v, module.buffers
-    for chain, x in state.items():
-        (v if chain in v else buffers)[chain] = x
-    module.v, module.buffers = v, buffers

@@ -4,6 +4,7 @@ key that begins with "$".
     {"$array": "12"}                                    an array of the release
     {"$call": "optim.SGD", "args": [0.1], "kwargs": {}}    what a public name returns
     {"$name": "optim.matrices_only"}                    what a public name stands for
+    {"$problem": "valley"}                              a function of problems.py
     {"$tuple": [...]}, {"$dict": {...}}, {"$pairs": [[3, 0.1], ...]} (a dict without names),
     {"$slice": [...]}, {"$ellipsis": true}, {"$float": "nan"}, {"$complex": [1.0, 2.0]}
 """
@@ -16,6 +17,7 @@ import numpy as np
 from .._core.dtypes import FloatLimits, IntLimits
 from .._random.stream import is_key
 from .names import resolve
+from .problems import problem
 
 
 class Reader:
@@ -52,6 +54,7 @@ _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex1
 _READ: dict[str, Callable[[Reader, Any], Any]] = {
     "$array": Reader.array,
     "$name": lambda reader, path: resolve(path),
+    "$problem": lambda reader, name: problem(name),
     "$tuple": lambda reader, items: tuple(reader.read(items)),
     "$dict": lambda reader, items: {name: reader.read(item) for name, item in items.items()},
     "$pairs": lambda reader, items: dict(reader.read(items)),

@@ -80,10 +80,11 @@ class Processes:
 
     def _started(self) -> "list[_Worker]":
         if not self._workers:
-            # In this order, so that the processes start at the same time.
-            self._workers = [_Worker(self._depth) for _ in range(self._count)]
             self._finish = weakref.finalize(self, _end, self._workers)
             try:
+                # All of them first, so that the processes start at the same time.
+                for _ in range(self._count):
+                    self._workers.append(_Worker(self._depth))
                 for worker in self._workers:
                     worker.learn(self._make)
             except BaseException:
@@ -109,6 +110,13 @@ class _Ended(DataError):
     """A worker process is not there any more."""
 
 
+def _ended(doing: str, why: str) -> _Ended:
+    return _Ended(
+        f"A worker process ended while it {doing} ({why}). A program that starts processes "
+        'has its statements below `if __name__ == "__main__":`, as each process imports it.'
+    )
+
+
 class _Worker:
     """A worker process as seen from here."""
 
@@ -119,8 +127,14 @@ class _Worker:
         self._process = context.Process(
             target=_work, args=(theirs,), daemon=True, name="trellis-data"
         )
-        self._process.start()
-        theirs.close()
+        try:
+            self._process.start()
+        except (EOFError, OSError) as error:
+            # Python 3.14 asks a new process for a password, which one that ends never gives.
+            self.connection.close()
+            raise _ended("was started", repr(error)) from None
+        finally:
+            theirs.close()
         self._depth = depth
         self._asked = 0  # tasks without a result
         self._memory: _Memory | None = None
@@ -181,10 +195,9 @@ class _Worker:
 
     def _ended(self, doing: str) -> _Ended:
         self._process.join(5)
-        return _Ended(
-            f"A worker process ended while it {doing} (exit code {self._process.exitcode}; -9 "
-            "means that it was killed, often for want of memory). A program that starts processes "
-            'has its statements below `if __name__ == "__main__":`, as each process imports it.'
+        code = self._process.exitcode
+        return _ended(
+            doing, f"exit code {code}; -9 means that it was killed, often for want of memory"
         )
 
     def end(self) -> None:
