@@ -90,7 +90,8 @@ class TrellisBackend(Backend, backend_name="trellis"):
 
     def _like(self, dtype: Any, context: dict[str, Any]) -> dict[str, Any]:
         # tensorly's own default is NumPy's.
-        return {"dtype": self.float64 if dtype is None else dtype, "device": context.get("device")}
+        own = self.float64 if dtype is None else self._own(dtype)
+        return {"dtype": own, "device": context.get("device")}
 
     def zeros(self, shape: Any, dtype: Any = None, **context: Any) -> Any:
         return self.xp.zeros(shape, **self._like(dtype, context))

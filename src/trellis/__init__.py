@@ -14,6 +14,7 @@ __version__ = "0.2.0"
 # For type checkers; at run time `_core/lazy.py` finds the same names.
 if TYPE_CHECKING:
     from . import array_api as array_api
+    from . import backend as backend
     from . import compilation as compilation
     from . import convert as convert
     from . import data as data
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
     from . import signal as signal
     from . import sklearn as sklearn
     from . import special as special
+    from . import testing as testing
     from . import train as train
     from . import tree as tree
+    from . import typing as typing
     from ._public import *  # noqa: F403
     from .functional import conv1d as conv1d
     from .functional import conv1d_transpose as conv1d_transpose

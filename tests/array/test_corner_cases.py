@@ -358,7 +358,7 @@ def test_functions_of_every_integer(dtype, backend, array, x64):
         assert_close(trellis.flip(x), np.array([2, 1, 0], dtype), backend=backend)
 
 
-@pytest.mark.parametrize("how", ["set", "add", "multiply", "min", "max"])
+@pytest.mark.parametrize("how", ["set", "add", "subtract", "multiply", "power", "min", "max"])
 def test_numbers_that_do_not_fit_are_not_written(how, array, x64):
     with x64():
         for dtype, value in (
@@ -407,6 +407,39 @@ def test_an_imaginary_part_is_not_written_away(array):
     place = trellis.at(array(np.ones(2, "float32")), 0)
     with pytest.raises(errors.DtypeError, match="imaginary part"):
         place.set(array(np.array(2j, "complex64")))
+
+
+def test_integers_have_no_quotients(array):
+    """As in NumPy, where x[i] /= 2 raises: the type of x stays."""
+    place = trellis.at(array(np.array([1, 2], "int32")), 0)
+    with pytest.raises(errors.DtypeError, match=r"divide\(\) expects x of a floating-point type"):
+        place.divide(2)
+
+
+def test_other_elements_stay_to_the_last_bit(backend, array):
+    """Of complex numbers, x**1 and x / 1 are not x on every framework."""
+    x = np.array([complex(np.inf, 1), 0.1 + 0.7j, 3 - 4j, 2j], "complex64")
+    expected = np.array([complex(np.inf, 1), 0.1 + 0.7j, 1.5 - 2j, 2j], "complex64")
+    assert_close(trellis.at(array(x), 2).divide(2.0), expected, backend=backend, rtol=0, atol=0)
+    found = trellis.to_numpy(trellis.at(array(x), 2).power(2.0))
+    np.testing.assert_allclose(found[2], -7 - 24j, rtol=1e-6)  # some steps of float32
+    np.testing.assert_array_equal(found[[0, 1, 3]], x[[0, 1, 3]])
+
+
+def test_one_of_repeated_indices_divides(backend, array):
+    """Once, as in NumPy; `multiply` takes all of them."""
+    x, places = array(np.array([8.0, 8.0], "float32")), array(np.array([0, 0]))
+    assert_close(trellis.at(x, places).divide(2.0), np.array([4, 8], "float32"), backend=backend)
+    assert_close(trellis.at(x, places).power(2.0), np.array([64, 8], "float32"), backend=backend)
+
+
+def test_several_shifts_need_as_many_axes(array):
+    x = array(np.zeros((2, 3), "float32"))
+    for shift, axis in (([1, 2], 0), ([1, 2], None), ([1, 2, 3], (0, 1)), ([[1, 2]], (0, 1))):
+        with pytest.raises(errors.ShapeError, match="one for each of several axes"):
+            trellis.roll(x, array(np.array(shift)), axis=axis)
+    found = trellis.roll(array(np.arange(6).reshape(2, 3)), array(np.array(1)), axis=(0, 1))
+    np.testing.assert_array_equal(trellis.to_numpy(found), [[5, 3, 4], [2, 0, 1]])
 
 
 def test_whole_numbers_fit(backend, array):

@@ -12,7 +12,7 @@ import pytest
 import trellis
 from trellis._array.items import set_item
 from trellis.array_api import WrappedArray, unwrap, wrap
-from trellis.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from trellis.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, TracingError
 
 X = np.arange(24.0, dtype="float32").reshape(2, 3, 4)
 MASK = X[0] % 3 == 0
@@ -291,6 +291,55 @@ def test_copies(wrapped):
         copied[0] = 0.0
         same(x, X)
     same(pickle.loads(pickle.dumps(wrap(X))), X)
+    same(copy.deepcopy(x[0]), X[0])  # of a part
+
+
+COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_keep_the_gradient(name, array):
+    """copy.deepcopy of a torch tensor has none: it would be 0 without a word."""
+    x = array(np.array([1.0, 2.0, 3.0], "float32"))
+    slope = trellis.grad(lambda x: trellis.sum(COPIES[name](wrap(x)) * x))(x)
+    np.testing.assert_array_equal(trellis.to_numpy(slope), [2, 4, 6])
+
+
+def test_a_pickle_would_lose_the_gradient(array):
+    def fn(x):
+        return trellis.sum(pickle.loads(pickle.dumps(wrap(x))))
+
+    with pytest.raises(TracingError):
+        trellis.grad(fn)(array(np.ones(3, "float32")))
+
+
+def test_pickles(wrapped):
+    same(pickle.loads(pickle.dumps(wrapped(X))), X)
+    same(pickle.loads(pickle.dumps(wrapped(X)[:, 1])), X[:, 1])
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("int8", "uint8"), ("int8", "int32"), ("uint8", "int8")], ids=str
+)
+def test_integers_out_of_range_are_not_written(dtypes, wrapped):
+    """int8 would store 200 as -56."""
+    own, other = dtypes
+    x, value = wrapped([1, 2], own), wrapped([3], other)
+    with pytest.raises(DtypeError, match=f"of {own} cannot take values of {other}"):
+        x[:1] = value
+    with pytest.raises(DtypeError, match=f"of {own} cannot take values of"):
+        x += value
+    same(x, np.array([1, 2], own))
+    y = wrapped([1, 2], "int32")
+    y[:1] = value  # int32 holds both
+    y[1] = wrapped(True)
+    same(y, np.array([3, 1], "int32"))
+
+
+def test_floats_are_rounded(wrapped):
+    x = wrapped([0.0], "float16")
+    x[0] = wrapped(0.1, "float32")
+    same(x, np.array([0.1], "float16"))
 
 
 def test_what_can_be_wrapped(wrapped):

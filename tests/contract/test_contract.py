@@ -274,6 +274,13 @@ def test_import_loads_nothing():
     assert printed(program) == ["|", "ml_dtypes", "numpy", "optree", "|", "0.0"]
 
 
+@pytest.mark.parametrize("name", ["typing", "testing", "backend"])
+def test_modules_for_authors_open_by_their_names(name):
+    """Without an import of theirs, and without pytest."""
+    program = f"import sys, trellis\nprint(trellis.{name}.__name__, 'pytest' in sys.modules)"
+    assert printed(program) == [f"trellis.{name}", "False"]
+
+
 def test_a_name_that_was_put_there_stays():
     program = (
         "import trellis\n"

@@ -13,6 +13,7 @@ failed tests are written into docs/data/array_api_suite.json, and the table of d
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -71,7 +72,7 @@ def run(checkout, column, examples, seconds, only=None):
         )
         if not report.exists():
             raise SystemExit(f"{column}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        return outcomes(ElementTree.parse(report))
+        return {"examples": examples, **outcomes(ElementTree.parse(report))}
 
 
 def outcomes(report):
@@ -91,7 +92,7 @@ def outcomes(report):
 
 
 def write_page(content):
-    """The table of docs/array_api.md."""
+    """The tables of docs/array_api.md."""
     sys.path.insert(0, str(ROOT / "tools"))
     from page_tables import filled, table
 
@@ -104,11 +105,33 @@ def write_page(content):
             cells.append(f"{peer} {text}" if kind == "peer " else text)
         rows.append([label, *cells])
     heads = ["", "NumPy", "torch", "JAX (64 bits)", "TensorFlow"]
-    PAGE.write_text(filled(PAGE.read_text(), "public suite", table(heads, rows)))
+    page = filled(PAGE.read_text(), "public suite", table(heads, rows))
+    names = [[name, each["failed"], _named(each)] for name, each in content.items()]
+    heads = ["column", "failed", "tests"]
+    PAGE.write_text(filled(page, "public suite failures", table(heads, names)))
 
 
 def _cell(found):
-    return f"{found['passed']} / {found['passed'] + found['failed']}"
+    return f"{found['passed']} / {found['passed'] + found['failed']} ({found['examples']})"
+
+
+def _named(found):
+    """The failed tests, by the files of the suite; cases of one test are counted.
+
+    >>> _named({"failures": {"test_a::test_x[1]": "", "test_a::test_x[2]": "", "test_a::test_y": ""}})
+    'test_a: `x` (2), `y`'
+    """
+    files = {}
+    for name in found["failures"]:
+        file, _, test = name.partition("::")
+        test = re.sub(r"^test_", "", test.partition("[")[0].partition("(")[0])
+        counted = files.setdefault(file, {})
+        counted[test] = counted.get(test, 0) + 1
+    texts = []
+    for file, counted in sorted(files.items()):
+        tests = [f"`{test}`" + (f" ({n})" if n > 1 else "") for test, n in counted.items()]
+        texts.append(f"{file}: {', '.join(tests)}")
+    return "; ".join(texts) or "none"
 
 
 def main():

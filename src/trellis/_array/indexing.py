@@ -67,12 +67,36 @@ class At(Generic[A]):
         except Exception as error:
             return self._explained(error, "add", value)
 
+    def subtract(self, value: A | Scalar, /) -> A:
+        """`x` with `value` subtracted from these elements; repeated indices accumulate."""
+        try:
+            xp = xp_of_pair(self._x, value)
+            return xp.subtract(self._x, xp.index_add(xp.zeros_like(self._x), self._index, value))
+        except Exception as error:
+            return self._explained(error, "subtract", value)
+
     def multiply(self, value: A | Scalar, /) -> A:
         """`x` with these elements multiplied by `value`; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
         except Exception as error:
             return self._explained(error, "multiply", value)
+
+    def divide(self, value: A | Scalar, /) -> A:
+        """`x` with these elements divided by `value`, once each where indices repeat; which of
+        several values is taken then is undefined. `x` must be of a floating-point type."""
+        try:
+            return _combined("divide", self._x, self._index, value)
+        except Exception as error:
+            return self._explained(error, "divide", value)
+
+    def power(self, value: A | Scalar, /) -> A:
+        """`x` with these elements to the power of `value`, once each where indices repeat; which of
+        several values is taken then is undefined."""
+        try:
+            return _combined("pow", self._x, self._index, value)
+        except Exception as error:
+            return self._explained(error, "power", value)
 
     def min(self, value: A | Scalar, /) -> A:
         """`x` with the minimum of itself and `value` at these elements."""
@@ -87,6 +111,22 @@ class At(Generic[A]):
             return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
         except Exception as error:
             return self._explained(error, "max", value)
+
+
+def _combined(name: str, x: A, index: object, value: A | Scalar) -> A:
+    """The function of that name at these elements. Not through `get`: the elements of a mask have
+    no shape in compiled code."""
+    xp: Any = xp_of_pair(x, value)
+    if name == "divide" and not xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        raise DtypeError(
+            f"at(x, idx).divide() expects x of a floating-point type, got "
+            f"{xp.dtype_name(x.dtype)}. Write astype(x, 'float32'), or set() with floor_divide()."
+        )
+    values = xp.index_set(xp.ones_like(x), index, value)
+    is_here = xp.index_set(xp.zeros_like(x, dtype=xp.bool), index, True)
+    # By 1 elsewhere, which has a gradient; but not every framework returns x itself then.
+    found: A = xp.where(is_here, getattr(xp, name)(x, values), x)
+    return found
 
 
 def _read(x: A, index: object) -> A:
@@ -108,11 +148,12 @@ def _steps_back(index: object) -> bool:
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
-    """Selected elements of an array, to update with `set`, `add`, `multiply`, `min` or `max`; `x`
-    itself does not change.
+    """Selected elements of an array, to update with `set`, `add`, `subtract`, `multiply`, `divide`,
+    `power`, `min` or `max`, or to read with `get`; `x` itself does not change.
 
     `idx` is what you would write between the brackets of `x[...]`. Differentiable in `x` and in the
-    value.
+    value. Where an index is repeated, `add`, `subtract`, `multiply`, `min` and `max` take all its
+    values; `set`, `divide` and `power` take one of them.
 
     >>> import numpy as np, trellis
     >>> trellis.at(np.zeros(3), 1).set(5.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core.arrays import is_array
+from .._core.dtypes import PROMOTION
 from .._core.errors import DtypeError
 from .._core.typing import Backend
 
@@ -53,9 +54,9 @@ def is_basic(key: Any) -> bool:
 
 
 def set_item(xp: Backend, x: Any, key: Any, value: Any) -> Any:
-    """`x` with `value` at `x[key]`. The type of `x` stays: a value of a kind beyond it raises."""
+    """`x` with `value` at `x[key]`. The type of `x` stays: a value that it cannot hold raises."""
     if is_array(value):
-        check_kind(xp, x, value)
+        check_holds(xp, x, value)
     if len(x.shape) > 0:
         return xp.index_set(x, key, value)
     # Backends write along axes: one is added, in front of those that the key adds.
@@ -70,13 +71,18 @@ def _is_array(item: Any) -> bool:
 
 
 _KINDS = ("bool", "integral", "real floating", "complex floating")
+_BOTH_INTEGERS = [1, 1]
 
 
-def check_kind(xp: Backend, x: Any, value: Any) -> None:
-    """Raise if the values of an array would lose their fractions or imaginary parts in `x`."""
+def check_holds(xp: Backend, x: Any, value: Any) -> None:
+    """Raise if the values of an array would lose their fractions or imaginary parts in `x`, or be
+    integers out of its range. Floats are rounded."""
+    if value.dtype == x.dtype:
+        return
     kinds = [[xp.isdtype(y.dtype, kind) for kind in _KINDS].index(True) for y in (x, value)]
-    if kinds[1] > kinds[0]:
-        names = [xp.dtype_name(y.dtype) for y in (value, x)]
+    names = [xp.dtype_name(y.dtype) for y in (value, x)]
+    is_wider = kinds == _BOTH_INTEGERS and PROMOTION.get((names[1], names[0])) != names[1]
+    if kinds[1] > kinds[0] or is_wider:
         raise DtypeError(
             f"An array of {names[1]} cannot take values of {names[0]}. Write "
             "xp.astype(value, x.dtype) if that is meant."

@@ -247,7 +247,8 @@ def roll(
 ) -> A:
     """The elements moved along, those that fall off one end entering at the other.
 
-    `shift` may be an array of one integer, whose value need not be known while tracing.
+    `shift` may be an array of one integer, or of one for each of several axes, whose values need
+    not be known while tracing.
 
     >>> import numpy as np, trellis
     >>> trellis.roll(np.array([1, 2, 3]), 1)
@@ -273,11 +274,16 @@ def _rolled(x: Any, shift: Any, axis: Any) -> Any:
         return call_leafwise(roll, (x, shift), {"axis": axis})
     xp = xp_of_pair(x, shift)
     check_integers(xp, "roll", shift)
-    if tuple(shift.shape) != () or isinstance(axis, (tuple, list)):
+    several = isinstance(axis, (tuple, list))
+    if tuple(shift.shape) not in ((), (len(axis),) if several else ()):
         raise ShapeError(
-            f"roll() by an array expects one integer and one axis or None, got shape "
+            f"roll() by an array expects one integer, or one for each of several axes, got shape "
             f"{tuple(shift.shape)} and axis={axis!r}."
         )
+    if several:
+        for i, place in enumerate(axis):
+            x = _rolled(x, shift if len(shift.shape) == 0 else shift[i], place)
+        return x
     flat = xp.reshape(x, (-1,)) if axis is None else x
     place = 0 if axis is None else normal_axis(axis, len(x.shape))
     count = flat.shape[place]

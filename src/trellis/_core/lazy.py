@@ -40,6 +40,9 @@ ROOMS = (
     "ode",
     "sklearn",
     "debug",
+    "typing",
+    "testing",
+    "backend",
 )
 # Names of `trellis` itself that are defined in one of them.
 NAMES = {
@@ -75,7 +78,7 @@ def enter(name: str) -> Any:
     if name in NAMES:
         found = getattr(import_module(f"trellis.{NAMES[name]}"), name)
         return package.setdefault(name, found)  # the next look-up finds it
-    # `from trellis import testing` asks for the attribute before it imports the module.
+    # `from trellis import cli` asks for the attribute before it imports the module.
     if name.startswith("_") or find_spec(f"trellis.{name}") is not None:
         raise AttributeError(f"module 'trellis' has no attribute {name!r}")
     names = _names_of_core()

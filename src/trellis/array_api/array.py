@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._array import elementwise, products
-from .._array.items import check_kind, get_item, is_basic, set_item
+from .._array.items import check_holds, get_item, is_basic, set_item
 from .._core import tree
 from .._core.arrays import NUMBERS, is_array, plain
 from .._core.dispatch import of_version, tell_of_backends, xp_of
@@ -224,6 +224,17 @@ class WrappedArray:
         options = {"stream": stream, "max_version": max_version, "dl_device": dl_device}
         return dlpack(xp_of(self.native), self.native, {**options, "copy": copy})
 
+    def __copy__(self) -> "WrappedArray":
+        """A copy has memory of its own, as in NumPy, and keeps the gradient."""
+        return WrappedArray(xp_of(self.native).asarray(self.native, copy=True))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "WrappedArray":
+        return self.__copy__()  # copy.deepcopy of a torch tensor would cut the gradient
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        check_leaving(xp_of(self.native), self.native, "A pickle of x")
+        return WrappedArray, (self.native,)  # what it is a part of does not go along
+
     def __dlpack_device__(self) -> tuple[int, int]:
         x = self.native
         kind, number = (np.asarray(x) if isinstance(x, np.generic) else x).__dlpack_device__()
@@ -351,7 +362,7 @@ def _in_place(fn: Callable[..., Any]) -> Callable[..., Any]:
                 f"{tuple(result.shape)}."
             )
         if result.dtype != x.dtype:
-            check_kind(xp, x, result)
+            check_holds(xp, x, result)
             result = xp.astype(result, x.dtype)
         self.native = result
         return self

@@ -141,4 +141,11 @@ CASES = [
         kwargs={"axis": 1},
         about="by an array",
     ),
+    Case(
+        "roll",
+        (x, np.array([1, -2])),
+        lambda x, n: np.roll(x, n, axis=(0, 1)),
+        kwargs={"axis": (0, 1)},
+        about="by an array, axes",
+    ),
 ]
