@@ -17,7 +17,12 @@ __all__ = ["COMMANDS", "add_store_commands"]
 def add_store_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Describe the command lines; `command` makes a parser of one name and help."""
     new = command("merge", "merge the runs of other stores into this one")
-    new.add_argument("files", nargs="+", metavar="STORE", help="stores to read")
+    new.add_argument(
+        "files",
+        nargs="+",
+        metavar="STORE",
+        help="stores to read, or the journals that sessions which died left beside them",
+    )
 
     new = command("configure", "keep a board.toml as the settings of a project")
     new.add_argument("file", type=Path, nargs="?", default=Path("board.toml"), metavar="FILE")
@@ -71,6 +76,9 @@ def _merge(arguments: argparse.Namespace) -> int:
 
     target = Store.open(arguments.store)
     for file in arguments.files:
+        if file in arguments.only_journals and not Path(file).is_file():
+            print(f"{file}: 0 parts")  # the journal told nothing that could be recorded
+            continue
         source = Store.open(file, create=False)
         taken = merge_store(source, target, arguments.project)
         source.close()
@@ -82,6 +90,7 @@ def _configure(arguments: argparse.Namespace) -> int:
     from .queries import find_project, project_names
     from .recording import project_id
     from .settings import save
+    from .standing import keep_standing
     from .store import Store
 
     text = arguments.file.read_text(encoding="utf-8")
@@ -91,6 +100,7 @@ def _configure(arguments: argparse.Namespace) -> int:
         else:
             project = project_id(connection, arguments.project or "default")
         settings = save(connection, project, text)
+        keep_standing(connection, project)  # columns may have come or gone
     print(
         f"{len(settings.columns)} columns, {len(settings.groups)} groups, "
         f"{len(settings.issues)} known issues"
@@ -237,7 +247,7 @@ def _score(arguments: argparse.Namespace) -> int:
     with Store.open(arguments.store, create=False).reading() as connection:
         project = find_project(connection, arguments.project)
         settings = read_settings(connection, project)
-        labels = column_labels(connection, project)
+        labels = column_labels(connection, project, arguments.branch)
         rows = board_rows(connection, project, arguments.branch)
     joint = joint_score(rows)
     target = f", target {settings.target:g} %" if settings.target else ""

@@ -76,6 +76,7 @@ Board.read = (overview) => {
   const toRun = ([id, name, commit, branch, started]) => ({ id, name, commit, branch, started });
   Board.runs = overview.runs.map(toRun);
   Board.comparable = overview.comparable.map(toRun);
+  Board.sessions = new Map(overview.sessions.flatMap((names) => names.map((name) => [name, names])));
   Board.died = new Map(overview.died);
   Board.runById = new Map([...Board.comparable, ...Board.runs].map((run) => [run.id, run]));
   Board.modules = overview.modules.map(([id, name]) => ({ id, name }));
@@ -346,6 +347,11 @@ Board.age = (time) => {
     if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
   }
   return "now";
+};
+
+Board.days = (time) => {
+  const days = Math.max(0, Math.floor((Board.now() - time) / Board.DAY));
+  return `${days} day${days === 1 ? "" : "s"}`;
 };
 
 Board.duration = (milliseconds) => {
