@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import numpyro_rows as known
 import trellis
 from conftest import one_program
 from distribution_rows import ROWS
@@ -110,6 +111,41 @@ def test_draws_are_equal_on_all_backends(backend, xp):
             assert found.dtype == np.float32
             # Rounding in logarithms, which frameworks and compilers do differently.
             np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6, err_msg=name)
+
+
+ALL = known.rows()
+
+
+def test_every_family_has_a_row():
+    bases = {"Distribution", "Parametric"}
+    families = {
+        name
+        for name, value in vars(distributions).items()
+        if isinstance(value, type) and issubclass(value, distributions.Distribution)
+    }
+    assert families - bases == set(ALL)
+
+
+def test_draws_of_all_families_are_equal_on_all_backends(backend, xp):
+    """Those of NumPy: the bits of counts, and of floats all but rounding in logarithms, powers and
+    products, of which a draw has ten or so, next to where a difference cancels."""
+    numpy = trellis.namespace("numpy")
+    wrong = []
+    for name, row in ALL.items():
+        own, same = (
+            known.ours(row, xp=xp, kind="float32"),
+            known.ours(row, xp=numpy, kind="float32"),
+        )
+        found = trellis.to_numpy(own.sample(trellis.random.key(3, backend=backend), (4,)))
+        expected = same.sample(trellis.random.key(3), (4,))
+        assert found.shape == expected.shape, name
+        assert row.whole or found.dtype == expected.dtype == np.float32, name
+        if row.whole:
+            good = np.array_equal(found, expected)
+        else:
+            good = np.allclose(found, expected, rtol=1e-4, atol=1e-5)
+        wrong += [] if good else [(name, found.tolist(), expected.tolist())]
+    assert wrong == []
 
 
 def test_compiled_draws_and_their_gradients(backend, xp, compiled):

@@ -173,6 +173,37 @@ def test_correlations():
     np.testing.assert_allclose(LKJ(2, 3.0).log_prob(matrices), expected, rtol=1e-12)
 
 
+def test_modes_and_entropies():
+    """Over all events, or of the normal distribution of the elements."""
+    shares, events = np.array([0.1, 0.35, 0.55]), np.array(
+        [(i, j, 7 - i - j) for i in range(8) for j in range(8 - i)]
+    )  # fmt: skip
+    logs = ss.multinomial(7, shares).logpmf(events)
+    own = Multinomial(np.array([7, 0]), shares)
+    np.testing.assert_allclose(own.entropy(), [-np.sum(np.exp(logs) * logs), 0.0], atol=1e-12)
+    assert own.mode.tolist() == [events[np.argmax(logs)].tolist(), [0, 0, 0]]
+    rows = np.array([[1.0, 0.0], [0.5, 2.0]])
+    whole = ss.multivariate_normal(np.zeros(6), np.kron(rows @ rows.T, COVARIANCE))
+    own = MatrixNormal(np.zeros((2, 3)), rows, FACTOR)
+    np.testing.assert_allclose(own.entropy(), whole.entropy(), rtol=1e-12)
+    for family in (LKJ, LKJCholesky):
+        found = np.array(family(3, np.array([2.0, 0.5])).mode)
+        assert np.array_equal(found[0], np.eye(3)) and np.isnan(found[1]).all()
+
+
+def test_only_the_lower_triangle_of_a_factor_is_read():
+    filled = FACTOR + np.triu(np.ones((3, 3)), k=1)
+    with pytest.raises(trellis.errors.ArgumentError):
+        MultivariateNormal(LOC, scale_tril=filled)
+    # An optimizer might fill it, if there were a slope.
+    for d in (MultivariateNormal(LOC, scale_tril=FACTOR), Wishart(5.0, scale_tril=FACTOR)):
+        x = LOC if type(d) is MultivariateNormal else COVARIANCE
+        slopes = trellis.grad(lambda d, x=x: d.log_prob(x))(d)
+        assert np.all(np.triu(slopes.scale_tril, k=1) == 0)
+        moved = trellis.grad(lambda d: trellis.sum(d.rsample(KEY)))(d)
+        assert np.all(np.triu(moved.scale_tril, k=1) == 0)
+
+
 # Made of others -----------------------------------------------------------------------------------
 
 

@@ -31,8 +31,9 @@ def over_support(xp: Backend, family: Any, count: Any, log_prob: Callable[[Any],
     known."""
     if not xp.is_concrete(count):
         raise NotSupportedError(
-            f"{type(family).__name__} sums over all values here, so total_count must be an int "
-            "while a function is compiled."
+            f"{type(family).__name__} sums over all values here, so their number must be known: "
+            "total_count must be an int while a function is compiled, and other parameters "
+            "constants."
         )
     largest = int(xp.max(count))
     ks = xp.arange(largest + 1, dtype=count.dtype)
@@ -40,8 +41,29 @@ def over_support(xp: Backend, family: Any, count: Any, log_prob: Callable[[Any],
     rank = max(len(count.shape), len(family.batch_shape))
     ks = xp.reshape(ks, (largest + 1,) + (1,) * rank)
     logs = log_prob(ks)
-    inside = (ks <= count) & (logs == logs)
+    inside = (ks <= count) & (logs > -float("inf"))
     return xp.sum(xp.where(inside, term(ks, xp.where(inside, logs, 0.0)), 0.0), axis=0)
+
+
+# More values than this are not summed over.
+_MOST = 10_000_000
+
+
+def entropy_of_counts(
+    xp: Backend, family: Any, log_prob: Callable[[Any], Any], mean: Any, variance: Any, ratio: Any
+) -> Any:
+    """The sum over all values with a probability above rounding, for counts from 0 on without end.
+
+    Far out, one probability is at most `ratio` of that before.
+    """
+    reach = mean + 12.0 * xp.sqrt(variance) - 40.0 / xp.log(ratio) + 40.0
+    count = xp.stop_gradient(xp.ceil(reach))
+    if xp.is_concrete(count) and not bool(xp.all(count < _MOST)):
+        raise NotSupportedError(
+            f"The entropy of {type(family).__name__} is a sum over all values, of which these "
+            "parameters have too many."
+        )
+    return over_support(xp, family, count, log_prob, lambda k, logs: -xp.exp(logs) * logs)
 
 
 def one_hot(xp: Backend, indices: Array, count: int, dtype: Any) -> Any:

@@ -270,6 +270,11 @@ class FisherSnedecor(Parametric):
         above = gamma(keys[0, ...], 0.5 * df1, sizes, kind) / df1
         return above / (gamma(keys[1, ...], 0.5 * df2, sizes, kind) / df2)
 
+    def _entropy(self, xp: Backend, df1: Any, df2: Any) -> Any:
+        a, b = 0.5 * df1, 0.5 * df2
+        slopes = (1.0 - a) * digamma(a) - (1.0 + b) * digamma(b) + (a + b) * digamma(a + b)
+        return xp.log(df2 / df1) + betaln(a, b) + slopes
+
     def _mean(self, xp: Backend, df1: Any, df2: Any) -> Any:
         return xp.where(df2 > 2, df2 / xp.where(df2 > 2, df2 - 2.0, 1.0), NAN)
 

@@ -9,7 +9,7 @@ from .._random.keys import split
 from ..special import betaln, entr, expit, gammaincc, gammaln, log_expit, xlogy
 from . import constraints
 from ._calling import Value
-from ._discrete import as_integers, log_shares, over_support, share_of
+from ._discrete import as_integers, entropy_of_counts, log_shares, over_support, share_of
 from .counting import binomial
 from .parametric import Parametric, named
 
@@ -169,12 +169,26 @@ class BetaBinomial(Parametric):
         share = beta(keys[0, ...], a, b, sizes, kind)
         return as_integers(xp, binomial(xp, keys[1, ...], n, share, sizes, kind))
 
+    def _entropy(self, xp: Backend, n: Any, a: Any, b: Any) -> Any:
+        def log_prob(k: Any) -> Any:
+            return self._log_prob(xp, xp.minimum(k, n), n, a, b)
+
+        return over_support(xp, self, n, log_prob, lambda k, logs: -xp.exp(logs) * logs)
+
     def _mean(self, xp: Backend, n: Any, a: Any, b: Any) -> Any:
         return n * a / (a + b)
 
     def _variance(self, xp: Backend, n: Any, a: Any, b: Any) -> Any:
         total = a + b
         return n * (a / total) * (b / total) * (total + n) / (total + 1.0)
+
+    def _mode(self, xp: Backend, n: Any, a: Any, b: Any) -> Any:
+        total = a + b - 2.0
+        is_hill = total > 0
+        hill = xp.floor((n + 1.0) * (a - 1.0) / xp.where(is_hill, total, 1.0))
+        zero = xp.zeros_like(hill)
+        hill = xp.maximum(xp.minimum(hill, n + zero), zero)
+        return xp.where(is_hill, hill, xp.where(a > b, n + zero, zero))
 
 
 class Geometric(Parametric):
@@ -271,6 +285,14 @@ class NegativeBinomial(Parametric):
         rate = odds * gamma(keys[0, ...], r, sizes, kind)
         return poisson(keys[1, ...], xp.stop_gradient(rate))
 
+    def _entropy(self, xp: Backend, r: Any, probs: Any, logits: Any) -> Any:
+        mean = self._mean(xp, r, probs, logits)
+        variance = self._variance(xp, r, probs, logits)
+        return entropy_of_counts(
+            xp, self, lambda k: self._log_prob(xp, k, r, probs, logits), mean, variance,
+            share_of(xp, probs, logits),
+        )  # fmt: skip
+
     def _mean(self, xp: Backend, r: Any, probs: Any, logits: Any) -> Any:
         return r * (probs / (1.0 - probs) if logits is None else xp.exp(logits))
 
@@ -314,6 +336,12 @@ class GammaPoisson(Parametric):
         rates = gamma(keys[0, ...], a, sizes, kind) / rate
         return poisson(keys[1, ...], xp.stop_gradient(rates))
 
+    def _entropy(self, xp: Backend, a: Any, rate: Any) -> Any:
+        mean, variance = self._mean(xp, a, rate), self._variance(xp, a, rate)
+        return entropy_of_counts(
+            xp, self, lambda k: self._log_prob(xp, k, a, rate), mean, variance, 1.0 / (1.0 + rate)
+        )
+
     def _mean(self, xp: Backend, a: Any, rate: Any) -> Any:
         return a / rate
 
@@ -349,6 +377,13 @@ class Poisson(Parametric):
 
     def _draws(self, xp: Backend, key: Any, sizes: Any, kind: str, rate: Any) -> Any:
         return poisson(key, xp.stop_gradient(rate), sizes)
+
+    def _entropy(self, xp: Backend, rate: Any) -> Any:
+        # From twice the mean on, each probability is less than half of that before.
+        return entropy_of_counts(
+            xp, self, lambda k: self._log_prob(xp, k, rate), 2.0 * rate, 0.0 * rate,
+            xp.full_like(rate, 0.5),
+        )  # fmt: skip
 
     def _mean(self, xp: Backend, rate: Any) -> Any:
         return rate
@@ -400,3 +435,6 @@ class DiscreteUniform(Parametric):
     def _variance(self, xp: Backend, low: Any, high: Any) -> Any:
         count = high - low + 1.0
         return (count * count - 1.0) / 12.0
+
+    def _mode(self, xp: Backend, low: Any, high: Any) -> Any:
+        return low + 0.0 * high

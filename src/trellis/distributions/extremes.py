@@ -6,12 +6,13 @@ from typing import Any
 from .._core.typing import Backend
 from .._random.distributions import exponential, normal, uniform
 from .._random.keys import split
+from ..special import exp1, log_ndtr, ndtr, xlogy
 from ..special import gamma as gamma_function
-from ..special import log_ndtr, ndtr, xlogy
 from . import constraints
 from ._calling import Value
 from .location_scale import EULER
 from .parametric import INF, Parametric, named
+from .searching import implicit
 
 
 class Weibull(Parametric):
@@ -170,7 +171,9 @@ class GeneralizedPareto(Parametric):
         return xp.where(c < 0.5, found, INF)
 
     def _mode(self, xp: Backend, loc: Any, scale: Any, c: Any) -> Any:
-        return loc
+        # Below -1 the density grows up to its end.
+        grows = c < -1
+        return xp.where(grows, loc - scale / xp.where(grows, c, -1.0), loc)
 
 
 def _grown(xp: Backend, wait: Any, c: Any) -> Any:
@@ -191,6 +194,7 @@ class InverseGaussian(Parametric):
     """
 
     parameters = named(loc=constraints.positive, concentration=constraints.positive)
+    _has_rsample = True
     _is_open = True
 
     def __init__(self, loc: Value, concentration: Value):
@@ -217,7 +221,13 @@ class InverseGaussian(Parametric):
         y = loc * v * v / (2.0 * c)
         root = loc / (1.0 + y + xp.sqrt(y * (y + 2.0)))
         u = uniform(keys[1, ...], sizes, kind)
-        return xp.where(u * (loc + root) <= loc, root, loc * loc / root)
+        draws = xp.where(u * (loc + root) <= loc, root, loc * loc / root)
+        return implicit(xp, draws, self._cdf, self._log_prob, (loc, c))
+
+    def _entropy(self, xp: Backend, loc: Any, c: Any) -> Any:
+        # The mean of the logarithm of x / loc is -exp(z) exp1(z).
+        less = _scaled_exp1(xp, 2.0 * c / loc)
+        return 0.5 * (log(2 * pi) + 1.0 - xp.log(c)) + 1.5 * (xp.log(loc) - less)
 
     def _mean(self, xp: Backend, loc: Any, c: Any) -> Any:
         return loc
@@ -228,3 +238,14 @@ class InverseGaussian(Parametric):
     def _mode(self, xp: Backend, loc: Any, c: Any) -> Any:
         half = 1.5 * loc / c
         return loc / (xp.sqrt(1.0 + half * half) + half)
+
+
+def _scaled_exp1(xp: Backend, z: Any) -> Any:
+    """exp(z) exp1(z): where exp(z) is large, by the asymptotic series, whose terms fall there."""
+    is_far = z > 50.0
+    near = xp.where(is_far, 1.0, z)
+    far = 1.0 / xp.where(is_far, z, 50.0)
+    total = xp.ones_like(far)
+    for k in range(20, 0, -1):
+        total = 1.0 - k * far * total
+    return xp.where(is_far, far * total, xp.exp(near) * exp1(near))

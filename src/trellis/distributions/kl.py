@@ -8,21 +8,29 @@ from .._core import tree
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentTypeError, NotSupportedError, ShapeError
 from .._core.typing import Array
-from ..special import betaln, digamma, gamma, gammaln, i0e, i1e, log_expit, xlogy
+from ..special import betaln, digamma, expit, gamma, gammaln, i0e, i1e, log_expit, xlogy
 from ._calling import in_one_dtype, quietly
 from ._discrete import share_of
 from ._maps import summed
-from .beta_family import Beta
+from .beta_family import Beta, BetaProportion
 from .categorical import Categorical, OneHotCategorical, log_probs
 from .circular import VonMises
 from .compound import Delta, Independent, Transformed
-from .discrete import Bernoulli, Binomial, Geometric, Poisson
+from .discrete import (
+    Bernoulli,
+    Binomial,
+    DiscreteUniform,
+    Geometric,
+    NegativeBinomial,
+    Poisson,
+)
 from .distribution import Distribution
 from .expanded import Expanded
-from .extremes import Pareto, Weibull
+from .extremes import InverseGaussian, Pareto, Weibull
 from .gamma_family import Chi2, Exponential, Gamma, InverseGamma
-from .location_scale import EULER, Cauchy, Gumbel, Laplace, Uniform
+from .location_scale import EULER, Cauchy, Gumbel, HalfCauchy, Laplace, Uniform
 from .matrices import Wishart, log_gamma_of_order
+from .more_lines import LogUniform
 from .multivariate import (
     LowRankMultivariateNormal,
     MultivariateNormal,
@@ -134,6 +142,11 @@ def _cauchy(xp: Any, a: Any, s: Any, b: Any, t: Any) -> Any:
     return xp.log((both * both + apart * apart) / (4.0 * s * t))
 
 
+@_of_families(HalfCauchy, HalfCauchy)
+def _half_cauchy(xp: Any, s: Any, t: Any) -> Any:
+    return 2.0 * xp.log(s + t) - xp.log(4.0 * s * t)
+
+
 @_of_families(Laplace, Laplace)
 def _laplace(xp: Any, a: Any, s: Any, b: Any, t: Any) -> Any:
     apart = xp.abs(a - b)
@@ -151,6 +164,16 @@ def _gumbel(xp: Any, a: Any, s: Any, b: Any, t: Any) -> Any:
 def _uniform(xp: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     is_inside = (c <= a) & (b <= d)
     return xp.where(is_inside, xp.log((d - c) / (b - a)), INF)
+
+
+@_of_families(LogUniform, LogUniform)
+def _log_uniform(xp: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    return _uniform(xp, xp.log(a), xp.log(b), xp.log(c), xp.log(d))
+
+
+@_of_families(DiscreteUniform, DiscreteUniform)
+def _discrete_uniform(xp: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    return _uniform(xp, a, b + 1.0, c, d + 1.0)
 
 
 @_of_families(Uniform, Normal)
@@ -210,6 +233,17 @@ def _pareto(xp: Any, s: Any, a: Any, t: Any, b: Any) -> Any:
     return xp.where(s < t, INF, found)
 
 
+@_of_families(InverseGaussian, InverseGaussian)
+def _inverse_gaussian(xp: Any, m: Any, c: Any, n: Any, d: Any) -> Any:
+    ratio, apart = d / c, (m - n) / n
+    return 0.5 * (ratio - 1.0 - xp.log(ratio) + d * apart * apart / m)
+
+
+@_of_families(BetaProportion, BetaProportion)
+def _beta_proportion(xp: Any, m: Any, c: Any, n: Any, d: Any) -> Any:
+    return _beta(xp, m * c, (1.0 - m) * c, n * d, (1.0 - n) * d)
+
+
 @_of_families(Beta, Beta)
 def _beta(xp: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     moved = (a - c) * digamma(a) + (b - d) * digamma(b)
@@ -257,6 +291,18 @@ def _binomial(xp: Any, n: Any, p: Any, l: Any, m: Any, q: Any, k: Any) -> Any:  
 @_of_families(Geometric, Geometric)
 def _geometric(xp: Any, p: Any, l: Any, q: Any, m: Any) -> Any:  # noqa: E741
     return _of_shares(xp, p, l, q, m) / share_of(xp, p, l)
+
+
+@_of_families(NegativeBinomial, NegativeBinomial)
+def _negative_binomial(xp: Any, r: Any, p: Any, l: Any, s: Any, q: Any, m: Any) -> Any:  # noqa: E741
+    same = r == s
+    if xp.is_concrete(same) and not bool(xp.all(same)):
+        raise NotSupportedError(
+            "The divergence of negative binomial distributions has a closed form only where both "
+            "have the same total_count. Give a key to estimate it from draws."
+        )
+    miss = 1.0 - p if l is None else expit(-l)
+    return xp.where(same, r * _of_shares(xp, p, l, q, m) / miss, float("nan"))
 
 
 @_of_families(Poisson, Poisson)

@@ -46,6 +46,11 @@ class _Correlations(Parametric):
         """`(dimension, dimension)`."""
         return (self.dimension, self.dimension)
 
+    def _mode(self, xp: Backend, eta: Any) -> Any:
+        # Below 1 the density grows without end.
+        eye = xp.eye(self.dimension, dtype=eta.dtype, device=xp.device(eta))
+        return xp.where(xp.expand_dims(eta, axis=(-2, -1)) >= 1, eye, NAN)
+
     def _factors(self, xp: Backend, key: Any, sizes: Any, kind: str, eta: Any) -> Any:
         """Cholesky factors, row by row: a direction, and how much of the length 1 it has."""
         n = self.dimension
@@ -166,7 +171,8 @@ class Wishart(Parametric):
     def covariance_matrix(self) -> Any:
         """The scale matrix."""
         xp = xp_of(self.scale_tril)
-        return xp.matmul(self.scale_tril, xp.matrix_transpose(self.scale_tril))
+        factor = xp.tril(self.scale_tril)
+        return xp.matmul(factor, xp.matrix_transpose(factor))
 
     def _log_prob(self, xp: Backend, x: Any, df: Any, factor: Any) -> Any:
         n = int(factor.shape[-1])
@@ -268,6 +274,11 @@ class MatrixNormal(Parametric):
         loc, rows, columns = values
         z = normal(key, (*sizes, *self.event_shape), kind)
         return loc + xp.matmul(xp.matmul(rows, z), xp.matrix_transpose(columns))
+
+    def _entropy(self, xp: Backend, loc: Any, rows: Any, columns: Any) -> Any:
+        n, m = self.event_shape
+        volume = m * log_diagonal(xp, rows) + n * log_diagonal(xp, columns)
+        return volume + 0.5 * n * m * (LOG_2PI + 1.0)
 
     def _mean(self, xp: Backend, loc: Any, rows: Any, columns: Any) -> Any:
         return loc

@@ -10,7 +10,7 @@ from .._core.typing import Array
 from .._random.choosing import categorical
 from .._random.distributions import uniform
 from .._random.keys import fold_in, split
-from ..special import expit
+from ..special import entr, expit, xlog1py
 from . import constraints
 from ._calling import Value, as_value, in_one_dtype, quietly
 from .categorical import Categorical, log_probs
@@ -347,6 +347,28 @@ class ZeroInflated(Wrapping):
         """The variance of the draws."""
         _, mean, variance, gate = self._with_gate(self.base.mean, self.base.variance)
         return (1.0 - gate) * (variance + gate * mean * mean)
+
+    def entropy(self) -> Any:
+        """The entropy in nats: the mean of `-log_prob` over draws."""
+        zero = self.base.log_prob(0)
+        xp, entropy, zero, gate = self._with_gate(self.base.entropy(), zero)
+        return quietly(xp, _inflated_entropy, entropy, zero, gate)
+
+    @property
+    def mode(self) -> Any:
+        """The value with the largest probability: 0, or the mode of the base."""
+        mode = self.base.mode
+        logs = self.base.log_prob(mode)
+        xp, mode, logs, zero, gate = self._with_gate(mode, logs, self.base.log_prob(0))
+        at_zero = gate + (1.0 - gate) * xp.exp(zero)
+        return xp.where(at_zero >= (1.0 - gate) * xp.exp(logs), xp.zeros_like(mode + gate), mode)
+
+
+def _inflated_entropy(xp: Any, entropy: Any, zero: Any, gate: Any) -> Any:
+    """That of the base without its 0, and the new 0."""
+    share = xp.exp(zero)
+    rest = entropy - entr(share) - xlog1py(1.0 - share, -gate)
+    return entr(gate + (1.0 - gate) * share) + (1.0 - gate) * rest
 
 
 def _inflated(xp: Any, x: Any, logs: Any, gate: Any) -> Any:

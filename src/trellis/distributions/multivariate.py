@@ -103,7 +103,8 @@ class MultivariateNormal(OfVectors):
     def covariance_matrix(self) -> Any:
         """The covariances of the elements of a draw."""
         xp = xp_of(self.scale_tril)
-        return xp.matmul(self.scale_tril, xp.matrix_transpose(self.scale_tril))
+        factor = xp.tril(self.scale_tril)
+        return xp.matmul(factor, xp.matrix_transpose(factor))
 
     @property
     def precision_matrix(self) -> Any:

@@ -70,7 +70,7 @@ class Parametric(Distribution):
         self._set(**given)
 
     def _values(self) -> list[Any]:
-        return [getattr(self, name) for name in self.parameters]
+        return [_read(getattr(self, name), where) for name, where in self.parameters.items()]
 
     # Shapes ---------------------------------------------------------------------------------------
 
@@ -222,6 +222,12 @@ class Parametric(Distribution):
                 f"{type(self).__name__} has events of shape {event}, got an array of shape "
                 f"{tuple(x.shape)}: the event's axes come last."
             )
+
+
+def _read(value: Any, where: Constraint) -> Any:
+    """A parameter; of a Cholesky factor the lower triangle, so that nothing moves the other one."""
+    is_factor = where is constraints.lower_cholesky and hasattr(value, "dtype")
+    return xp_of(value).tril(value) if is_factor else value
 
 
 def _moved_inside(xp: Backend, x: Any, is_inside: Any, low: Any, high: Any,

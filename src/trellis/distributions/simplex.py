@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from .._array.control import while_loop
 from .._core.errors import NotSupportedError
 from .._core.typing import Array, Backend
 from .._random.choosing import categorical
 from .._random.distributions import dirichlet
 from .._random.keys import split
-from ..special import digamma, gammaln, xlogy
+from ..special import digamma, entr, gammaln, xlog1py, xlogy
 from . import constraints
 from ._calling import Value
-from ._discrete import one_hot
+from ._discrete import one_hot, over_support
 from .categorical import VECTORS, OfVectors, log_probs, probs_of
 from .constraints import Constraint
 from .parametric import INF, NAN, named
@@ -139,6 +140,39 @@ class Multinomial(_Counts):
     def _variance(self, xp: Backend, n: Any, probs: Any, logits: Any) -> Any:
         shares = probs_of(xp, probs, logits)
         return xp.expand_dims(n, axis=-1) * shares * (1.0 - shares)
+
+    def _entropy(self, xp: Backend, n: Any, probs: Any, logits: Any) -> Any:
+        shares = probs_of(xp, probs, logits)
+        wide = xp.expand_dims(n, axis=-1) + 0.0 * shares
+
+        # The mean of log(k!) over the binomial distribution of each category.
+        def log_prob(k: Any) -> Any:
+            inside = xp.minimum(k, wide)
+            choices = gammaln(wide + 1.0) - gammaln(inside + 1.0) - gammaln(wide - inside + 1.0)
+            return choices + xlogy(inside, shares) + xlog1py(wide - inside, -shares)
+
+        logs = over_support(
+            xp, self, wide, log_prob, lambda k, logs: xp.exp(logs) * gammaln(k + 1.0)
+        )
+        return xp.sum(logs, axis=-1) + n * xp.sum(entr(shares), axis=-1) - gammaln(n + 1.0)
+
+    def _mode(self, xp: Backend, n: Any, probs: Any, logits: Any) -> Any:
+        # At least the floor of each mean (Finucan, 1964); what is left goes to one after the other.
+        shares = probs_of(xp, probs, logits)
+        wide = xp.expand_dims(n, axis=-1)
+        kinds = int(shares.shape[-1])
+
+        def is_open(counts: Any) -> Any:
+            return xp.any(xp.sum(counts, axis=-1, keepdims=True) < wide)
+
+        def grown(counts: Any) -> Any:
+            best = xp.argmax(shares / (counts + 1.0), axis=-1)
+            step = one_hot(xp, best, kinds, counts.dtype)
+            is_short = xp.sum(counts, axis=-1, keepdims=True) < wide
+            return counts + xp.where(is_short, step, 0.0)
+
+        start = xp.floor(wide * xp.stop_gradient(shares))
+        return while_loop(is_open, grown, start)
 
 
 class DirichletMultinomial(_Counts):
