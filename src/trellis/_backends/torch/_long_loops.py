@@ -4,8 +4,8 @@ A scan of `LONG` steps stays one loop of the graph, by torch's own operator, whi
 speed of the loop without a compiler. (A shorter one is unrolled, which is faster when it runs.) It
 has no derivative inside a compiled function, and its body may write to nothing outside, as draws
 do. There such a scan ends the compilation, and the function runs without the compiler from then on;
-inside a derivative already from `MANY` steps. Its loop is then taken in pieces of `PIECE` steps: one
-piece is compiled, with its derivative, and called from Python.
+inside a derivative already from `MANY` steps. Its loop is then taken in pieces of `PIECE` steps:
+one piece is compiled, with its derivative, and called from Python.
 """
 
 import logging
@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from ..._core import tree
+from ..._core.tracing import name_for_users
 from ._private import run_while_tracing
 
 LONG = 256
@@ -68,7 +69,7 @@ def unrolled(compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def say_so(fn: Any) -> None:
     """One line for users, once for each function."""
     _LOG.warning(
-        f"trellis: {getattr(fn, '__name__', repr(fn))}() has a scan of {MANY} steps or more inside "
+        f"trellis: {name_for_users(fn)}() has a scan of {MANY} steps or more inside "
         f"a derivative, or of {LONG} with draws, which torch.compile would unroll for a minute or "
         "more. It runs without the compiler, but for the loop inside the derivative, of which "
         f"{PIECE} steps are compiled."

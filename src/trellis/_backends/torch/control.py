@@ -212,4 +212,3 @@ def _fresh(values: list[Any]) -> list[Any]:
     same layout in every step."""
     tensors = [y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in values]
     return [y.clone(memory_format=torch.contiguous_format) for y in tensors]
-
