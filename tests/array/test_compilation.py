@@ -525,6 +525,20 @@ def test_a_slow_first_call_says_so_once(name, lines, monkeypatch):
     assert f"the first call of slow(), which {name} compiles" in lines.lines[0]
 
 
+def test_the_line_names_the_function_of_the_user():
+    from trellis._core.tracing import name_for_users
+    from trellis.train._step import evaluation_step
+
+    def my_loss(v):
+        return trellis.sum(v)
+
+    assert name_for_users(my_loss) == "my_loss"
+    assert name_for_users(trellis.value_and_grad(my_loss)) == "my_loss"
+    assert name_for_users(trellis.vmap(trellis.grad(my_loss))) == "my_loss"
+    step = evaluation_step(trellis.nn.Identity(), my_loss, {}, is_compiled=False)
+    assert name_for_users(step) == "evaluate"
+
+
 def test_nothing_is_said_where_nothing_is_slow(backend, lines):
     trellis.compile(lambda x: x * 2)(trellis.ones((2,), backend=backend))
     assert lines.lines == []

@@ -134,3 +134,96 @@ def test_without_the_compiler_its_rules_stay():
 
     with pytest.raises(errors.TracingError):
         trellis.compile(step)(torch.tensor(W), torch.tensor(inputs(LONG)))
+
+
+# Pieces -------------------------------------------------------------------------------------------
+
+LENGTH = 21  # one step alone, two pieces of 8, and four steps that are left
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Twenty steps are many inside a derivative. Gives how many pieces were traced so far."""
+    from trellis._backends.torch import _long_loops
+
+    monkeypatch.setattr("trellis._backends.torch.control.LONG", 256)
+    monkeypatch.setattr("trellis._backends.torch.control.MANY", LENGTH)
+    monkeypatch.setattr(_long_loops, "_pieces", {})
+    return lambda: _long_loops._traced["count"]
+
+
+def of_all(w, xs):
+    """A loss of every state, and of the last."""
+    (h, _), ys = steps(w, xs)
+    return trellis.sum(h**2) + trellis.sum(ys.new * ys.old)
+
+
+def compare(found, wanted):
+    for x, y in zip(trellis.tree.leaves(found), trellis.tree.leaves(wanted), strict=True):
+        # Sums over the steps in float32.
+        np.testing.assert_allclose(trellis.to_numpy(x), y, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_one_piece_is_compiled_for_all_steps_and_calls(many, lines):
+    before, xs = many(), inputs(LENGTH)
+    step = trellis.compile(trellis.value_and_grad(of_all))
+    for w in (W, 2 * W):
+        compare(step(torch.tensor(w), torch.tensor(xs)), trellis.value_and_grad(of_all)(w, xs))
+    assert many() == before + 1
+    assert len(lines()) == 1
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_second_derivative_needs_no_piece(many):
+    """torch has no second derivative of what it compiled."""
+    before, xs = many(), inputs(LENGTH)
+
+    def curvature(w, xs):
+        return trellis.grad(lambda w: trellis.sum(trellis.grad(of_all)(w, xs) ** 2))(w)
+
+    compiled = trellis.compile(curvature)(torch.tensor(W), torch.tensor(xs))
+    found = trellis.to_numpy(compiled)
+    direction = np.random.default_rng(3).normal(size=(3, 3))
+    wide, long = W.astype("float64"), xs.astype("float64")
+    slope = [np.sum(trellis.grad(of_all)(wide + e * direction, long) ** 2) for e in (1e-5, -1e-5)]
+    # Central differences in float64, against sums in float32.
+    assert np.sum(found * direction) == pytest.approx((slope[0] - slope[1]) / 2e-5, rel=1e-3)
+    assert many() == before
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_vmap_and_forward_mode_need_no_piece(many):
+    xs = inputs(LENGTH)
+    rows = np.stack([W, W / 2])
+    per_row = trellis.vmap(trellis.grad(of_all), in_axes=(0, None))
+    compare(trellis.compile(per_row)(torch.tensor(rows), torch.tensor(xs)), per_row(rows, xs))
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_body_that_draws_runs_as_it_is(many):
+    xs, key = inputs(LENGTH), trellis.random.key(0, backend="torch")
+
+    def noisy(w, xs, key):
+        def body(h, x):
+            noise = trellis.random_uniform(low=0 * trellis.stop_gradient(x))
+            h = trellis.tanh(h @ w + x) * noise
+            return h, h
+
+        with trellis.random.stream(key):
+            return trellis.sum(trellis.scan(body, trellis.zeros_like(xs[0]), xs)[1])
+
+    given = torch.tensor(W), torch.tensor(xs), key
+    for _ in range(2):  # each step has a draw of its own
+        compare(trellis.compile(trellis.grad(noisy))(*given),
+                trellis.to_numpy(trellis.grad(noisy)(*given)))  # fmt: skip
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_torchs_own_compiler_unrolls_as_before(many):
+    """Who calls torch.compile has no other way: nothing can leave it."""
+    before = many()
+    step = torch.compile(trellis.value_and_grad(of_all), fullgraph=True)
+    xs = inputs(LENGTH)
+    compare(step(torch.tensor(W), torch.tensor(xs)), trellis.value_and_grad(of_all)(W, xs))
+    assert many() == before

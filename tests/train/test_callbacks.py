@@ -165,6 +165,15 @@ def test_plateaus_are_those_of_torch(patience, cooldown, mode):
         values, factor=0.5, patience=patience - 1, cooldown=cooldown, mode=mode
     )
     assert rates == pytest.approx(expected, rel=1e-6)  # the factor is a float32
+    by_hand = train.Plateau(
+        factor=0.5, patience=patience, cooldown=cooldown, mode=mode, min_delta=0.05
+    )
+    assert [by_hand.update(value) for value in values] == expected
+    if patience == 1:
+        by_hand = train.Plateau(
+            factor=0.5, patience=0, cooldown=cooldown, mode=mode, min_delta=0.05
+        )
+        assert [by_hand.update(value) for value in values] == expected
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])

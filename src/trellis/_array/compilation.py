@@ -14,7 +14,7 @@ from .._core.errors import ArgumentError
 from .._core.kinds import check_arguments
 from .._core.leafwise import is_of_one_type
 from .._core.settings import Setting
-from .._core.tracing import python_compiler
+from .._core.tracing import name_for_users, python_compiler
 
 PATIENCE = 10.0
 """Seconds of a first call until a line says that it compiles."""
@@ -67,7 +67,7 @@ class Compiled:
 @contextmanager
 def said_when_slow(fn: Callable[..., Any], backend: str) -> Iterator[None]:
     """Say once, in one line, that the first call of a function still compiles after some time."""
-    name = getattr(fn, "__name__", repr(fn))
+    name = name_for_users(fn)
     timer = threading.Timer(
         PATIENCE,
         _LOG.warning,

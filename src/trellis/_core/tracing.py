@@ -2,6 +2,7 @@
 
 import sys
 from contextvars import ContextVar
+from types import FunctionType
 from typing import Any
 
 from .dispatch import BACKENDS, load, loaded, xp_of
@@ -87,3 +88,22 @@ class pretending:
 
     def __exit__(self, *exception: object) -> None:
         _pretended.reset(self._token)
+
+
+def name_for_users(fn: Any) -> str:
+    """The name of a function; of one that this library made, that of the user's function inside,
+    such as the loss of `value_and_grad(loss)`, or that of the function which made it, such as
+    `fit`, where it says so."""
+    if hasattr(fn, "made_by"):
+        return str(fn.made_by)
+    seen, waiting = [fn], [fn]
+    while waiting:
+        found = waiting.pop(0)
+        if not str(getattr(found, "__module__", "")).startswith("trellis."):
+            return str(getattr(found, "__name__", repr(found)))
+        for cell in getattr(found, "__closure__", None) or ():
+            inner = cell.cell_contents
+            if isinstance(inner, FunctionType) and not any([inner is x for x in seen]):
+                seen.append(inner)
+                waiting.append(inner)
+    return str(getattr(fn, "__name__", repr(fn)))

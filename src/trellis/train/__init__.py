@@ -9,6 +9,7 @@ from ._callbacks import CSVLogger as CSVLogger
 from ._callbacks import EarlyStopping as EarlyStopping
 from ._callbacks import JSONLinesLogger as JSONLinesLogger
 from ._callbacks import MLflowLogger as MLflowLogger
+from ._callbacks import Plateau as Plateau
 from ._callbacks import ReduceOnPlateau as ReduceOnPlateau
 from ._callbacks import StepTimer as StepTimer
 from ._callbacks import StopOnNonFinite as StopOnNonFinite

@@ -84,6 +84,7 @@ def predict(
     def forward(v: Container, buffers: Container, inputs: tuple[Any, ...]) -> Any:
         return model.apply(v, buffers, *inputs)[0]
 
+    forward.made_by = "predict"  # type: ignore[attr-defined]  # for messages
     call = compiled(forward) if compile else forward
     outputs = []
     with evaluation_mode(model):

@@ -148,6 +148,7 @@ def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
         new_v, new_state, new_scale = update(v, state, scale, grads)
         return new_v, new_buffers, new_state, new_scale, values
 
+    step.made_by = "fit"  # type: ignore[attr-defined]  # for messages
     return compiled(step) if is_compiled else step
 
 
@@ -165,6 +166,7 @@ def evaluation_step(
         values["loss"] = loss(output, *targets)
         return values
 
+    step.made_by = "evaluate"  # type: ignore[attr-defined]
     return compiled(step) if is_compiled else step
 
 

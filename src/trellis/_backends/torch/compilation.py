@@ -12,7 +12,7 @@ import torch
 from ..._core import tree
 from ..._core.donation import give_away, places
 from ..._core.tracing import UNREACHED, pretending, python_compiler, raise_unreached
-from ._long_loops import is_too_long, loops_in_graph, say_so, unrolled
+from ._long_loops import is_too_long, loops_in_graph, say_so, state, unrolled
 from ._private import is_alone, run_while_tracing, running_transform
 
 
@@ -51,6 +51,7 @@ def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callab
         if is_long:
             return _uncompiled(compiled_fn, args, kwargs)
         before = loops_in_graph["count"]
+        state.is_ours = True
         try:
             return unrolled(compiled, args, kwargs) if is_unrolled else compiled(*args, **kwargs)
         except Exception as error:
@@ -68,6 +69,8 @@ def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callab
             is_flat = found is error and UNREACHED in str(error)
             if not is_flat:
                 raise found from None
+        finally:
+            state.is_ours = False
         return _unchecked(compiled, args, kwargs)
 
     return called
@@ -75,8 +78,12 @@ def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callab
 
 def _uncompiled(fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The call without the compiler; what a compiler would raise for raises."""
-    with pretending("torch"):
-        return fn(*args, **kwargs)
+    state.has_left = True
+    try:
+        with pretending("torch"):
+            return fn(*args, **kwargs)
+    finally:
+        state.has_left = False
 
 
 def _unchecked(compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:

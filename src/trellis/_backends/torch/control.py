@@ -7,11 +7,21 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
-from ._long_loops import LONG, leave_the_compiler, loops_in_graph, note_a_loop
+from ._long_loops import (
+    LONG,
+    MANY,
+    in_pieces,
+    leave_the_compiler,
+    loops_in_graph,
+    may_leave,
+    note_a_loop,
+    stacked,
+    state,
+)
 from ._private import run_while_tracing, running_transform
 from ._private import scan as scan_in_graph
 from ._private import while_loop as while_loop_in_graph
-from .gradients import LOOP, RULE, compiling_inside, entered
+from .gradients import LOOP, RULE, compiling_inside, entered, takes_one_derivative
 
 
 def _is_traced(pred: Any) -> bool:
@@ -139,6 +149,12 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
             if found is not None:
                 return found
         _leave(length)
+    if length >= MANY:
+        if torch.compiler.is_compiling():
+            if "vjp" in compiling_inside and may_leave():
+                _leave(length)
+        elif getattr(state, "has_left", False) and takes_one_derivative():
+            return _scan_in_pieces(fn, init, leaves, spec)
     for i in range(length):
         carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
         outputs.append(tree.flatten(y))
@@ -148,8 +164,22 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         ]
         ys, out_spec = tree.flatten(fn(init, tree.unflatten(spec, zeros))[1])
         return carry, tree.unflatten(out_spec, [y.new_empty((0, *y.shape)) for y in ys])
-    columns = [_stacked([ys[i] for ys, _ in outputs]) for i in range(len(outputs[0][0]))]
+    columns = [stacked([ys[i] for ys, _ in outputs]) for i in range(len(outputs[0][0]))]
     return carry, tree.unflatten(outputs[0][1], columns)
+
+
+def _scan_in_pieces(fn: Any, init: Any, leaves: list[Any], spec: Any) -> Any:
+    """A loop of Python over compiled pieces. The first step, which may find a state that needs no
+    gradient yet, and those that are left run as they are."""
+    carry, y = fn(init, tree.unflatten(spec, [leaf[0] for leaf in leaves]))
+    first, out_spec = tree.flatten(y)
+    carry, pieces, i = in_pieces(fn, carry, leaves, spec, 1)
+    rows = [[stacked([y]) for y in first], *pieces]
+    for n in range(i, leaves[0].shape[0]):
+        carry, y = fn(carry, tree.unflatten(spec, [leaf[n] for leaf in leaves]))
+        rows.append([stacked([y]) for y in tree.leaves(y)])
+    columns = [torch.cat([row[j] for row in rows]) for j in range(len(first))]
+    return carry, tree.unflatten(out_spec, columns)
 
 
 _leave, _note = run_while_tracing(leave_the_compiler), run_while_tracing(note_a_loop)
@@ -182,7 +212,3 @@ def _fresh(values: list[Any]) -> list[Any]:
     same layout in every step."""
     tensors = [y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in values]
     return [y.clone(memory_format=torch.contiguous_format) for y in tensors]
-
-
-def _stacked(column: list[Any]) -> Any:
-    return torch.stack([y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in column])

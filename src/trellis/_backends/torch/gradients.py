@@ -60,6 +60,13 @@ def vjp(
     return _plain_vjp(fn, xs, once, sparse)
 
 
+def takes_one_derivative() -> bool:
+    """Whether the running code is differentiated once, by one backward pass of autograd: torch has
+    neither a second derivative nor a second backward pass of what it compiled."""
+    is_once = getattr(_nesting, "is_once", False)
+    return is_once and running_transform() in (None, False)
+
+
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, count how deep they are nested."""
     if not torch.compiler.is_compiling() or _in_part():
@@ -120,7 +127,8 @@ def _plain_vjp(fn: Any, xs: list[Any], once: bool, sparse: bool) -> tuple[list[A
     leaves = [
         x.view_as(x) if is_on and x.requires_grad else x.detach().requires_grad_() for x in xs
     ]
-    _nesting.depth = depth + 1
+    _nesting.depth, was_once = depth + 1, getattr(_nesting, "is_once", False)
+    _nesting.is_once = once and not is_inner
     try:
         if is_on:
             outputs, aux = fn(leaves)
@@ -128,7 +136,7 @@ def _plain_vjp(fn: Any, xs: list[Any], once: bool, sparse: bool) -> tuple[list[A
             with torch.enable_grad():
                 outputs, aux = fn(leaves)
     finally:
-        _nesting.depth = depth
+        _nesting.depth, _nesting.is_once = depth, was_once
 
     def pull(cotangents: list[Any]) -> list[Any]:
         pairs = zip(outputs, cotangents, strict=True)

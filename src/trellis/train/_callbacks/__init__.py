@@ -6,6 +6,7 @@ from .base import as_callbacks as as_callbacks
 from .checkpoints import Checkpoints as Checkpoints
 from .loggers import CSVLogger as CSVLogger
 from .loggers import JSONLinesLogger as JSONLinesLogger
+from .plateau import Plateau as Plateau
 from .plateau import ReduceOnPlateau as ReduceOnPlateau
 from .services import MLflowLogger as MLflowLogger
 from .services import TensorBoardLogger as TensorBoardLogger

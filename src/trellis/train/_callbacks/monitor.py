@@ -12,25 +12,44 @@ if TYPE_CHECKING:
 Mode = Literal["min", "max"]
 
 
-class Monitoring(Callback):
-    """The part that early stopping, plateaus and the best checkpoint share."""
+class Counting:
+    """The best value so far, and how many came after it."""
 
-    monitor: str | None
     mode: str
     min_delta: float
     patience: int
 
-    def _watch(self, monitor: str | None, mode: str, min_delta: float, patience: int) -> None:
+    def _count(self, mode: str, min_delta: float, patience: int, least: int = 1) -> None:
         if mode not in ("min", "max"):
             raise ArgumentError(f'mode must be "min" or "max", got {mode!r}.')
-        if patience < 1:
-            raise ArgumentError(f"patience must be at least 1, got {patience}.")
-        self.monitor, self.mode = monitor, mode
-        self.min_delta, self.patience = min_delta, patience
+        if patience < least:
+            raise ArgumentError(f"patience must be at least {least}, got {patience}.")
+        self.mode, self.min_delta, self.patience = mode, min_delta, patience
         self._forget()
 
     def _forget(self) -> None:
         self.best, self.waited = math.inf, 0
+
+    def _note(self, value: float) -> bool:
+        """Count one more value; whether it is the best so far."""
+        value = value if self.mode == "min" else -value
+        if value < self.best - self.min_delta:
+            self.best, self.waited = value, 0
+            return True
+        self.waited += 1
+        return False
+
+
+class Monitoring(Counting, Callback):
+    """The part that early stopping, plateaus and the best checkpoint share."""
+
+    monitor: str | None
+
+    def _watch(
+        self, monitor: str | None, mode: str, min_delta: float, patience: int, least: int = 1
+    ) -> None:
+        self.monitor = monitor
+        self._count(mode, min_delta, patience, least)
 
     def _name(self, run: "RunState") -> str:
         if self.monitor is not None:
@@ -51,15 +70,6 @@ class Monitoring(Callback):
             )
         value: float = run.history.metrics[name][-1]
         return value
-
-    def _note(self, value: float) -> bool:
-        """Count one more epoch; whether its value is the best so far."""
-        value = value if self.mode == "min" else -value
-        if value < self.best - self.min_delta:
-            self.best, self.waited = value, 0
-            return True
-        self.waited += 1
-        return False
 
 
 def _order(name: str) -> str:
