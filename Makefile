@@ -141,7 +141,10 @@ format: $(VENV)/.all
 # `make coverage PYTEST='--slice 8'` measures a part of the suite; the table then says so.
 coverage: TESTS = $(if $(PYTEST),a part of the suite: `pytest $(PYTEST)`,the whole suite on four frameworks)
 coverage: $(VENV)/.all
-	status=0; $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
+	status=0; rm -f build/coverage.data*; \
+	$(if $(PYTEST),,$(BIN)/python -m pytest -n $(WORKERS) packages/board \
+		--cov --cov-config=pyproject.toml --cov-report= --cov-fail-under=0 || status=$$?;) \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-append --cov-report=term:skip-covered \
 		--cov-report=html:build/coverage --cov-report=json:build/coverage.json $(PYTEST) || status=$$?; \
 	$(BIN)/python tools/coverage_table.py --date $$(date -u +%F) --tests '$(TESTS)'; exit $$status
 

@@ -35,16 +35,24 @@ def by_package(files):
     {'nn': [8, 6, 4, 2]}
     >>> by_package({"src/trellis/cli.py": {"summary": counts}})
     {'(modules)': [4, 3, 2, 1]}
+    >>> by_package({"packages/board/src/trellis_board/pages/a.py": {"summary": counts}})
+    {'trellis_board': [4, 3, 2, 1]}
     """
     found = {}
     for file, measured in sorted(files.items()):
-        parts = Path(file).parts
-        below = parts[len(parts) - parts[::-1].index("trellis") :]
-        package = below[0] if len(below) > 1 else "(modules)"
+        package = package_of(Path(file).parts)
         counts = found.setdefault(package, [0] * len(COUNTS))
         for i, name in enumerate(COUNTS):
             counts[i] += measured["summary"][name]
     return dict(sorted(found.items()))
+
+
+def package_of(parts):
+    """The package that a file is in; the board is one line."""
+    if "trellis_board" in parts:
+        return "trellis_board"
+    below = parts[len(parts) - parts[::-1].index("trellis") :]
+    return below[0] if len(below) > 1 else "(modules)"
 
 
 def shown(kept):

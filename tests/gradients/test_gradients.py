@@ -11,6 +11,7 @@ import pytest
 import trellis
 from conftest import compile_with
 from trellis import Container, errors
+from trellis.array_api import wrap
 from trellis.testing import assert_close
 
 DATA = np.linspace(-1, 1, 24).reshape(8, 3)
@@ -363,3 +364,36 @@ def test_a_jacobian_has_the_type_of_its_input(dtype, backend, array, x64):
             found = trellis.jac(lambda x: x * x, mode=mode)(x)
             assert trellis.dtype(found) == dtype
             assert trellis.to_numpy(found).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+
+
+# Structures and wrapped arrays --------------------------------------------------------------------
+
+
+def test_gradients_of_wrapped_arrays_are_native(backend, xp):
+    """An array of the Array API standard may be what a function, or its own gradient, returns."""
+    x = xp.from_numpy(np.arange(3, dtype="float32"))
+    returned = trellis.grad(lambda x: trellis.sum(wrap(x) * wrap(x)))(x)
+    own = trellis.bind_custom_gradient_function(
+        lambda x: trellis.sum(x * x), lambda xy, g: wrap(g * 2 * xy[0])
+    )
+    for found in (returned, trellis.grad(own)(x)):
+        assert isinstance(found, type(x))
+        assert trellis.to_numpy(found).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_gradients_by_numbers_have_the_default_dtype():
+    for number in (3, 3.0):
+        found = trellis.grad(lambda x: x * x)(number)
+        assert found.dtype == "float32" and found == 6.0
+    with trellis.using_default_dtype("float64"):
+        assert trellis.grad(lambda x: x * x)(3).dtype == "float64"
+
+
+def test_gradients_keep_tuples_and_lists():
+    x = np.arange(3.0)
+    nest = {"a": (x, x + 1), "b": [x.copy()]}
+    _, found = trellis.execute_with_gradients(
+        lambda v: trellis.sum(v["a"][0] * v["a"][1]) + trellis.sum(v["b"][0]), nest
+    )
+    assert type(found["a"]) is tuple and type(found["b"]) is list
+    assert [part.tolist() for part in found["a"]] == [[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]]

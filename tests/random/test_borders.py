@@ -66,3 +66,27 @@ def test_keys_of_forked_processes():
     inner = threefry((1, 2), (MASK, MASK))
     assert _words_of_child((1, 2), 7) == threefry(inner, (0, 7))
     assert _words_of_child((1, 2), 2**33 + 5) == threefry(inner, (2, 5))
+
+
+def test_populations_of_one_and_of_none(backend):
+    with trellis.using_backend(backend):
+        assert trellis.to_numpy(trellis.multinomial(1, 3)).tolist() == [[0, 0, 0]]
+        with pytest.raises(trellis.errors.ArgumentError, match="at least 1, got 0"):
+            trellis.multinomial(0, 1)
+        with pytest.raises(trellis.errors.ArgumentError, match=r"got the shape \(1, 0\)"):
+            trellis.multinomial(3, 1, probs=trellis.zeros((1, 0)))
+
+
+@pytest.mark.parametrize("name, parameter", [("truncated_normal", "upper"), ("beta", "b")])
+def test_the_second_parameter_is_named(name, parameter):
+    with pytest.raises(
+        trellis.errors.ArgumentTypeError, match=rf"^{name}\(\) expects .* for {parameter}, got 'x'"
+    ):
+        getattr(trellis.random, name)(trellis.random.key(0), 0.5, "x", (2,))
+
+
+def test_the_smallest_gumbel_draw_of_short_floats():
+    """Where the uniform draw is 0, the smallest normal number stands for it."""
+    draws = trellis.random.gumbel(trellis.random.key(0, backend="numpy"), (20_000,), "float16")
+    # -log(-log(2**-14)), to the 11 bits of the type: 0 is drawn once in 2,048.
+    np.testing.assert_allclose(draws.min(), -np.log(14 * np.log(2)), rtol=2**-10)
