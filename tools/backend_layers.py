@@ -30,15 +30,15 @@ POT_NAMES = {"tensorflow": "tf"}
 WORDS = ("passed", "failed", "skipped", "xfailed")
 
 
-def command(module: str, tests: list[Path], options: list[str]) -> list[str]:
-    """pytest over tests, with a layer in place first."""
-    root = tests[0] if tests[0].is_dir() else tests[0].parent
+def command(module: str, root: Path, files: list[str], options: list[str]) -> list[str]:
+    """pytest over a folder of tests, or over files in it, with a layer in place first."""
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "--rootdir", str(root)]
-    return [sys.executable, "-c", START.format(module=module), *map(str, tests), *quiet, *options]
+    tests = [str(root / file) for file in files or [""]]
+    return [sys.executable, "-c", START.format(module=module), *tests, *quiet, *options]
 
 
 def run(
-    name: str, module: str, tests: list[Path], options: list[str], **variables: str
+    name: str, module: str, root: Path, files: list[str], options: list[str], **variables: str
 ) -> tuple[bool, dict[str, Any]]:
     """Run one suite; whether it passed, and the outcomes."""
     given = os.environ.get("PYTHONPATH", "")  # first: a frozen copy of the sources, for a long run
@@ -50,7 +50,7 @@ def run(
     with tempfile.TemporaryDirectory() as folder:  # the checkout has an `ot` without solvers
         counts = Path(folder, "counts.json")
         done = subprocess.run(
-            command(module, tests, [*options, f"--counts={counts}"]),
+            command(module, root, files, [*options, f"--counts={counts}"]),
             cwd=inside or folder,
             env={**os.environ, "JAX_ENABLE_X64": "1", **variables},
             check=False,
@@ -67,7 +67,6 @@ def record(
     files = content.setdefault(suite, {"version": version, "files": {}})["files"]
     content[suite]["version"] = version
     for file, frameworks in found.get("frameworks", {}).items():
-        short = file.rpartition("tests/")[2] if suite != "POT" else file.rpartition("test/")[2]
         for framework, counted in frameworks.items():
             own = {value: key for key, value in POT_NAMES.items()}.get(framework, framework)
             cell: dict[str, Any] = {"every": every} if every > 1 else {}
@@ -76,7 +75,7 @@ def record(
             why = {x: text for x, text in failures if x.partition("::")[0] == file}
             if "failed" in counted:
                 cell["failures"] = why
-            files.setdefault(short, {})[name or own or "no one"] = cell
+            files.setdefault(file, {})[name or own or "no one"] = cell
     content[suite]["files"] = {file: files[file] for file in sorted(files)}
     DATA.write_text(json.dumps(content, indent=1) + "\n")
     write_page(content)
@@ -115,7 +114,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tensorly", type=Path, help="a checkout of tensorly")
     parser.add_argument("--pyhf", type=Path, help="a checkout of pyhf, at v0.7.6")
     parser.add_argument("--frameworks", nargs="*", choices=FRAMEWORKS, default=list(FRAMEWORKS))
-    parser.add_argument("--files", nargs="*", help="paths in the folder of tests")
+    parser.add_argument("--files", nargs="*", default=[], help="paths in the folder of tests")
     parser.add_argument("--every", type=int, default=1, help="run every N-th test")
     parser.add_argument("--record", action="store_true", help="write the data and the page")
     parser.add_argument("options", nargs="*", help="options of pytest, after --")
@@ -132,22 +131,21 @@ def main(arguments: list[str]) -> int:
         root = asked.pot.resolve()
         only = ",".join([POT_NAMES.get(name, name) for name in asked.frameworks])
         chosen = ["--by=nx", f"--only={only}", *options]
-        tests = [root / "test" / name for name in asked.files or [""]]
-        found = run(f"POT, {only}", "pot_backend", tests, chosen)
+        found = run(f"POT, {only}", "pot_backend", root / "test", asked.files, chosen)
         take("POT", *found, version=version_of(root, "ot"))
     if asked.tensorly:
         root = asked.tensorly.resolve()
         for name in asked.frameworks:
             backend = TENSORLY_NAMES.get(name, name)
             variables = {"first_on_path": str(root), "TENSORLY_BACKEND": backend}
-            tests = [root / "tensorly" / each for each in asked.files or [""]]
-            found = run(f"tensorly, {name}", "tensorly_backend", tests, options, **variables)
+            given = ("tensorly_backend", root / "tensorly", asked.files, options)
+            found = run(f"tensorly, {name}", *given, **variables)
             take("tensorly", *found, name=name, version=version_of(root, "tensorly"))
     if asked.pyhf:
-        tests = [asked.pyhf.resolve() / "tests" / each for each in asked.files or [""]]
-        chosen = ["-o", "addopts=", *options]
-        inside = str(asked.pyhf.resolve())  # where its tests look for files
-        found = run("pyhf, on all frameworks", "pyhf_backend", tests, chosen, inside=inside)
+        root = asked.pyhf.resolve()
+        given = ("pyhf_backend", root / "tests", asked.files, ["-o", "addopts=", *options])
+        # Its tests look for files there.
+        found = run("pyhf, on all frameworks", *given, inside=str(root))
         take("pyhf", *found, name="all", version="0.7.6")
     if not passed:
         print("no checkout of POT, tensorly or pyhf was named: nothing to run")

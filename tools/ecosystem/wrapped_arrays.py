@@ -1,6 +1,6 @@
 """A pytest plugin that runs the tests of SciPy and scikit-learn over arrays of one framework.
 
-    pytest -p outcomes -p wrapped_arrays --arrays tensorflow -m array_api_backends --pyargs scipy.fft
+    pytest -p wrapped_arrays --arrays tensorflow -m array_api_backends --pyargs scipy.fft
 
 `--arrays NAME` replaces the array libraries of the tests by the namespace of wrapped arrays
 (`trellis.array_api.wrap`) of that backend; `--arrays native:NAME` keeps the framework's own arrays.
