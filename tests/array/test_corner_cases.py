@@ -428,7 +428,7 @@ def test_other_elements_stay_to_the_last_bit(backend, array):
 
 def test_one_of_repeated_indices_divides(backend, array):
     """Once, as in NumPy; `multiply` takes all of them."""
-    x, places = array(np.array([8.0, 8.0], "float32")), array(np.array([0, 0]))
+    x, places = array(np.array([8.0, 8.0], "float32")), array(np.array([0, 0], "int32"))
     assert_close(trellis.at(x, places).divide(2.0), np.array([4, 8], "float32"), backend=backend)
     assert_close(trellis.at(x, places).power(2.0), np.array([64, 8], "float32"), backend=backend)
 
@@ -437,8 +437,9 @@ def test_several_shifts_need_as_many_axes(array):
     x = array(np.zeros((2, 3), "float32"))
     for shift, axis in (([1, 2], 0), ([1, 2], None), ([1, 2, 3], (0, 1)), ([[1, 2]], (0, 1))):
         with pytest.raises(errors.ShapeError, match="one for each of several axes"):
-            trellis.roll(x, array(np.array(shift)), axis=axis)
-    found = trellis.roll(array(np.arange(6).reshape(2, 3)), array(np.array(1)), axis=(0, 1))
+            trellis.roll(x, array(np.array(shift, "int32")), axis=axis)
+    x = array(np.arange(6, dtype="int32").reshape(2, 3))
+    found = trellis.roll(x, array(np.array(1, "int32")), axis=(0, 1))
     np.testing.assert_array_equal(trellis.to_numpy(found), [[5, 3, 4], [2, 0, 1]])
 
 

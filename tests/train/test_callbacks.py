@@ -231,6 +231,7 @@ def test_the_finder_leaves_everything_as_it_was(backend, tmp_path):
     assert len(found.rates) < 40
     assert found.rates[1] / found.rates[0] == pytest.approx((30 / 1e-7) ** (1 / 39), rel=1e-9)
     assert found.plot(tmp_path / "rates.svg").svg == (tmp_path / "rates.svg").read_text()
+    assert found._repr_html_() == found.plot().svg
     with pytest.raises(ArgumentError, match="no schedule"):
         train.find_learning_rate(
             model, "mse_loss", line(), optimizer=trellis.optim.SGD(lambda step: 0.0 * step)

@@ -118,13 +118,14 @@ def _cell(found):
 def _named(found):
     """The failed tests, by the files of the suite; cases of one test are counted.
 
-    >>> _named({"failures": {"test_a::test_x[1]": "", "test_a::test_x[2]": "", "test_a::test_y": ""}})
-    'test_a: `x` (2), `y`'
+    >>> _named({"failures": {"a::test_x[f(1)]": "", "a::test_x[f(2)]": "", "a::test_y": ""}})
+    'a: `x[f]` (2), `y`'
     """
     files = {}
     for name in found["failures"]:
         file, _, test = name.partition("::")
-        test = re.sub(r"^test_", "", test.partition("[")[0].partition("(")[0])
+        test = re.match(r"(?:test_)?([^[(]*(?:\[[\w-]+)?)", test)[1]
+        test += "]" if "[" in test else ""
         counted = files.setdefault(file, {})
         counted[test] = counted.get(test, 0) + 1
     texts = []

@@ -53,15 +53,17 @@ def run(suite, arrays, board=None, seconds=900, every=1):
         config.write_text("[pytest]\n")  # not that of this project: warnings are no errors
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-c", str(config), "-p", "no:cacheprovider"),
-            *("--rootdir", sysconfig.get_paths()["purelib"], "-p", "wrapped_arrays"),
+            *("--rootdir", sysconfig.get_paths()["purelib"]),
+            *("-p", "outcomes", "-p", "wrapped_arrays"),
             *("--arrays", arrays, "--counts", str(counts), "--tb=line", "-W", "ignore"),
             *(*SUITES[_row(suite)], f"--every={every}"),
         ]
         if board:
             name = arrays.replace("native:", "native-")
             command += ["--board", str(Path(board).resolve()), "--board-backend", name]
-        paths = [str(HERE), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        given = os.environ.get("PYTHONPATH", "")  # first: a frozen copy of the sources
+        paths = [given, str(HERE), str(HERE.parent), str(ROOT / "src")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         done = subprocess.run(
             [*command, "--pyargs", suite],
             env={**environment, "OMP_NUM_THREADS": "1"},

@@ -5,15 +5,13 @@
 `--arrays NAME` replaces the array libraries of the tests by the namespace of wrapped arrays
 (`trellis.array_api.wrap`) of that backend; `--arrays native:NAME` keeps the framework's own arrays.
 No file of SciPy or scikit-learn is changed. In SciPy the fixture `xp` gives the namespace, in
-scikit-learn a list of names of modules. `--counts FILE` writes the outcomes, for each test file.
-`--every 10` runs every tenth test, the same ones whatever the arrays.
+scikit-learn a list of names of modules. `tools/outcomes.py` counts the outcomes.
 """
 
 import json
 import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -27,8 +25,6 @@ WRAPPED = "trellis_wrapped_arrays"
 
 def pytest_addoption(parser):
     parser.addoption("--arrays", required=True, help="NAME, or native:NAME")
-    parser.addoption("--every", type=int, default=1, help="N: run every N-th of the tests only")
-    parser.addoption("--counts", type=Path, help="a JSON file for the outcomes")
 
 
 def pytest_configure(config):
@@ -48,13 +44,7 @@ def pytest_configure(config):
         _for_sklearn(NATIVE[name] if is_native else WRAPPED)
 
 
-@pytest.hookimpl(trylast=True)  # after what -m and -k leave out
-def pytest_collection_modifyitems(config, items):
-    step = config.getoption("--every")
-    kept = items[::step]
-    if step > 1:
-        config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i % step])
-    items[:] = kept
+def pytest_collection_modifyitems(items):
     for item in items:  # one row of a board, whatever the arrays
         row = item.nodeid.partition("::")[2]
         item.add_marker(pytest.mark.board(row=_LIBRARY.sub("xp", row, count=1)))
@@ -138,39 +128,3 @@ def _for_sklearn(name):
 
     _array_api.yield_namespaces = namespaces
     _array_api.yield_namespace_device_dtype_combinations = combinations
-
-
-# Outcomes -----------------------------------------------------------------------------------------
-
-
-def pytest_runtest_logreport(report):
-    found = _session_outcomes.setdefault(report.nodeid, "")
-    if report.when == "call" or report.outcome != "passed":
-        word = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
-        if found != "failed":
-            _session_outcomes[report.nodeid] = word
-        if report.failed:
-            _reasons[report.nodeid] = _last_line(report)
-
-
-_session_outcomes = {}
-_reasons = {}
-
-
-def _last_line(report):
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = crash.message if crash else str(report.longrepr)
-    return text.strip().partition("\n")[0][:160]
-
-
-def pytest_sessionfinish(session):
-    path = session.config.getoption("--counts")
-    if path is None:
-        return
-    files = {}
-    for test, word in _session_outcomes.items():
-        name = test.partition("::")[0].rpartition("site-packages/")[2]
-        counted = files.setdefault(name, {})
-        counted[word] = counted.get(word, 0) + 1
-    failures = {test.rpartition("site-packages/")[2]: why for test, why in _reasons.items()}
-    path.write_text(json.dumps({"files": files, "failures": failures}, indent=0))

@@ -122,10 +122,11 @@ def _combined(name: str, x: A, index: object, value: A | Scalar) -> A:
             f"at(x, idx).divide() expects x of a floating-point type, got "
             f"{xp.dtype_name(x.dtype)}. Write astype(x, 'float32'), or set() with floor_divide()."
         )
-    values = xp.index_set(xp.ones_like(x), index, value)
+    ones = xp.ones_like(x)
     is_here = xp.index_set(xp.zeros_like(x, dtype=xp.bool), index, True)
-    # By 1 elsewhere, which has a gradient; but not every framework returns x itself then.
-    found: A = xp.where(is_here, getattr(xp, name)(x, values), x)
+    # 1 and 1 elsewhere: no warnings of elements that stay, and no nan in their gradients.
+    values = xp.index_set(ones, index, value)
+    found: A = xp.where(is_here, getattr(xp, name)(xp.where(is_here, x, ones), values), x)
     return found
 
 

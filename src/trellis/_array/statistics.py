@@ -43,8 +43,9 @@ def quantile(
     """The value below which a share `q` (0 to 1) of the elements lies.
 
     `q` may be several shares; their axes come first in the result. `method` says what to take where
-    the quantile lies between two elements. An axis with a nan gives nan. Differentiable in `x`, and
-    in `q` where it is an array.
+    the quantile lies between two elements: "linear", "lower", "higher", "nearest" or "midpoint",
+    five of NumPy's thirteen. There are no `weights`. An axis with a nan gives nan. Differentiable
+    in `x`, and in `q` where it is an array.
 
     >>> import numpy as np, trellis
     >>> trellis.quantile(np.array([1.0, 2.0, 4.0]), [0.25, 0.5])

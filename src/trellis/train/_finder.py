@@ -43,6 +43,10 @@ class RateFinding:
         title = f"Suggested learning rate: {self.suggestion:.2g}"
         return drawn(path, curves, title, "learning rate", "loss", log_x=True)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the picture."""
+        return self.plot().svg
+
 
 def find_learning_rate(
     model: "Module",
