@@ -189,6 +189,12 @@ def beta_triples():
     return np.concatenate([a, a]), np.concatenate([b, b]), np.concatenate([below, above])
 
 
+def large_beta_triples():
+    """Within 6 standard deviations below the mean, and 3 above it."""
+    a, b, shift = pairs(*[np.array([6e2, 1e4, 1e6])] * 2, np.linspace(-6, 3, 7))
+    return a, b, a / (a + b) + shift * np.sqrt(a * b / (a + b + 1)) / (a + b)
+
+
 BETA_RATIOS = np.array([1e-3, 0.05, 0.3, 0.6, 0.8, 0.9, 0.97, 1.0])
 
 
@@ -412,6 +418,7 @@ ROWS = {
     "gammainccinv, of small probabilities": Row(gammainccinv, tails(ORDERS)),
     "betainc": Row(betainc, beta_triples()),
     "betainc, above 0.001": Row(betainc, beta_triples(), least=1e-3),
+    "betainc, of large orders": Row(betainc, large_beta_triples()),
     "betaincc": Row(betaincc, beta_triples()),
     "betaincc, above 0.001": Row(betaincc, beta_triples(), least=1e-3),
     "betaincinv": Row(betaincinv, quantiles(*[logarithmic(0.5, 200, 5)] * 2)),
