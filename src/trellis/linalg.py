@@ -5,6 +5,7 @@
 6.0
 """
 
+from ._array.diagonals import kron as kron
 from ._array.linalg import cholesky as cholesky
 from ._array.linalg import cross as cross
 from ._array.linalg import det as det
