@@ -111,6 +111,50 @@ def test_example_learns(name, limit):
     assert load(name).main(backend="numpy") < limit
 
 
+@pytest.fixture
+def histories(monkeypatch):
+    """The losses of every call of `fit` in an example."""
+    found, fit = [], trellis.train.fit
+
+    def noted(*args, **kwargs):
+        history = fit(*args, **kwargs)
+        found.append(history.losses)
+        return history
+
+    monkeypatch.setattr(trellis.train, "fit", noted)
+    return found
+
+
+# Steps, and what the mean loss of the last five is at most. What is measured here is a tenth or
+# more below: rounding moves it by much less, a broken gradient or update by much more.
+FALLS = {
+    # Two classes: who knows nothing has a loss of log(2) = 0.693. (0.63 is measured)
+    "text_classifier": (40, 0.66),
+    # The noise has variance 1: who guesses zeros has an error of 1. (0.41)
+    "diffusion": (60, 0.5),
+    # It begins at 1.5, the variance of the series. (0.27)
+    "time_series": (60, 0.4),
+    # It begins at 3.4, the logarithm of the number of characters. (1.6)
+    "gpt_bfloat16": (30, 1.9),
+}
+
+
+@pytest.mark.parametrize("name", FALLS)
+def test_example_begins_to_learn(name, histories):
+    steps, limit = FALLS[name]
+    load(name).main(backend="numpy", steps=steps)
+    last = histories[-1]
+    assert np.mean(last[-5:]) < limit
+    assert np.mean(last[-5:]) < np.mean(last[:5])
+
+
+def test_poles_stand_longer(capsys):
+    """Who pushes at random holds a pole for some 20 steps. (29 after twelve rounds)"""
+    load("ppo_cart_pole").main(backend="numpy", steps=12)
+    stood = int(re.search(r"stood for (\d+) steps", capsys.readouterr().out)[1])
+    assert stood > 25
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_example_is_a_page_long(name):
     assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 150

@@ -1,5 +1,6 @@
 """Callbacks of `fit`: checkpoints, plateaus, averages, non-finite losses, timer, finder."""
 
+import itertools
 import json
 import threading
 
@@ -366,7 +367,7 @@ def test_the_timer_measures_the_parts_of_a_step(backend, tmp_path):
     ("make", "text"),
     [
         (lambda: train.ReduceOnPlateau(factor=1.5), "between 0 and 1"),
-        (lambda: train.ReduceOnPlateau(patience=0), "at least 1"),
+        (lambda: train.ReduceOnPlateau(patience=-1), "at least 0"),
         (lambda: train.Checkpoints("x", keep_last=-1), "from 0"),
         (lambda: train.JSONLinesLogger("x", every=0), "at least 1"),
         (lambda: train.find_learning_rate(linear(), "mse_loss", line(), lowest=2.0), "lowest"),
@@ -376,3 +377,36 @@ def test_the_timer_measures_the_parts_of_a_step(backend, tmp_path):
 def test_mistakes(make, text):
     with pytest.raises(ArgumentError, match=text):
         make()
+
+
+def test_the_spans_of_a_step_add_up():
+    """By a clock that goes on by what each part takes: forward 2, forward and backward 5."""
+    from trellis.train._timing import Clock
+
+    now = iter([0.0, 10.0, 12.0, 12.0, 17.0, 20.0, 21.0])
+    clock = Clock(lambda: next(now))
+    for name in ("forward alone", "forward and backward"):
+        with clock.measure(name):
+            pass
+    clock.split("forward", "backward", clock.spans[0][2])
+    assert clock.spans == [
+        ("forward alone", 10.0, 2.0), ("forward", 12.0, 2.0), ("backward", 14.0, 3.0)
+    ]  # fmt: skip
+    with clock.measure("short"):
+        pass
+    clock.split("forward", "backward", 9.0)  # the other run took longer
+    assert clock.spans[-2:] == [("forward", 20.0, 1.0), ("backward", 21.0, 0.0)]
+
+
+def test_a_step_runs_no_second_forward_pass_inside_its_spans(tmp_path):
+    timer = train.StepTimer()
+    run(linear(), timer, epochs=3)
+    names = [name for name, _, _ in timer.clock.spans if name not in ("data", "compile")]
+    steps = names.count("update")
+    assert steps == names.count("forward") == names.count("backward")
+    assert "forward and backward" not in names
+    spans = timer.clock.spans
+    for before, after in itertools.pairwise(spans):
+        if before[0] == "forward":
+            assert after[0] == "backward"
+            assert after[1] == before[1] + before[2]  # one ends where the other begins

@@ -1,8 +1,8 @@
 """A training step in three parts that can be timed: forward, backward and update.
 
 A compiled step is one program, which cannot be asked how long its parts take. Here the forward
-pass is a program of its own, run once more; backward is what forward and backward together take
-beyond it.
+pass is a program of its own, run once more ("forward alone", which is no part of the step); of what
+forward and backward take together, as much is forward, and the rest is backward.
 """
 
 from typing import Any
@@ -37,11 +37,13 @@ class TimedStep:
                 found = self._gradients(v, buffers, scale, key, inputs, targets)
                 _wait(self._update(v, state, scale, found[0]))
             self._is_first = False
-        with self._clock.measure("forward"):
+        with self._clock.measure("forward alone"):
             _wait(self._forward(v, buffers, key, inputs, targets))
+        alone = self._clock.spans[-1][2]
         with self._clock.measure("forward and backward"):
             grads, new_buffers, values = self._gradients(v, buffers, scale, key, inputs, targets)
             _wait((grads, values))
+        self._clock.split("forward", "backward", alone)
         with self._clock.measure("update"):
             new_v, new_state, new_scale = self._update(v, state, scale, grads)
             _wait(new_v)

@@ -49,5 +49,11 @@ class Clock:
         finally:
             self._add(name, begin)
 
+    def split(self, first: str, second: str, length: float) -> None:
+        """Make two spans of the last one: the first is so long, or the whole of it."""
+        _, begin, whole = self.spans.pop()
+        length = min(length, whole)
+        self.spans += [(first, begin, length), (second, begin + length, whole - length)]
+
     def _add(self, name: str, begin: float) -> None:
         self.spans.append((name, begin - self._start, self._now() - begin))
