@@ -83,6 +83,18 @@ def test_values(backend, xp, kind):
     assert wrong == {}
 
 
+def test_far_quantiles_of_distributions(backend, xp):
+    """exp(-1 / x) is the part of InverseGamma(1, 1) below x: 1e-100 was 1 % off, 1e-250 nan."""
+    p = np.array([1e-300, 1e-250, 1e-100, 1e-57])
+    found = trellis.to_numpy(trellis.distributions.InverseGamma(1.0, 1.0).icdf(xp.from_numpy(p)))
+    np.testing.assert_allclose(found, -1 / np.log(p), rtol=1e-14)  # a few units
+    # The middle of a symmetric distribution, of orders as large as counts are.
+    half = xp.from_numpy(np.full(3, 0.5))
+    orders = xp.from_numpy(np.array([1e4, 1e6, 1e9]))
+    found = trellis.to_numpy(trellis.distributions.Beta(orders, orders).cdf(half))
+    np.testing.assert_allclose(found, 0.5, rtol=1e-15)
+
+
 def test_pieces_of_the_normal_distribution_meet(backend, xp):
     """From 0.7 to the root of 1/2 neither piece held, and the results were off by 1e-3."""
     x = np.linspace(-0.72, 0.72, 289)
@@ -407,8 +419,16 @@ def test_one_compiled_program_of_all_functions(backend, xp, compiled):
     check_compiled(xp, compiled, [row for row in WHOLE if row not in left_out])
 
 
+# Far tails and large orders of the same programs, whose compilers have rules of their own there.
+FAR = (
+    "gammainccinv, of small probabilities",
+    "betaincinv, of small probabilities",
+    "betainc, of large orders",
+)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("row", [r for r in (*LOOPS, *UNROLLED) if r not in SAME_PROGRAM])
+@pytest.mark.parametrize("row", [r for r in (*LOOPS, *UNROLLED, *FAR) if r not in SAME_PROGRAM])
 def test_compiled_loops(backend, xp, compiled, row):
     check_compiled(xp, compiled, [row])
 

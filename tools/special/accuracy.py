@@ -40,9 +40,7 @@ def main(names):
     table = json.loads(TARGET.read_text()) if names and is_written else {}
     for name in names or ROWS:
         old = table.get(name) if is_peers else None
-        table[name] = {
-            kind: measured(name, ROWS[name], kind, old and old[kind]) for kind in KINDS
-        }
+        table[name] = {kind: measured(name, ROWS[name], kind, old and old[kind]) for kind in KINDS}
         print(name, *[f"{k}: {shown(table[name][k])}" for k in KINDS], sep="\n    ", flush=True)
         if is_written:
             table = {name: table[name] for name in ROWS if name in table}

@@ -118,7 +118,7 @@ def both_beta_parts(xp: Backend, a: Any, b: Any, x: Any, y: Any) -> tuple[Any, A
     many = [
         xp.where(is_large, z, safe) for z, safe in zip((p, q, s, t), (_LARGE, _LARGE, 0.5, 0.5))
     ]
-    integral = _integral(xp, *many, xp.where(is_large, apart, 0.0))
+    integral = _integral(xp, xp.where(is_large, apart, 0.0), *many)
     portion = xp.where(is_large, integral, 1.0 / _fraction(xp, *few))
     one = xp.minimum(front(xp, p, q, s, t, apart) * portion, 1.0)
     is_small = p < 0.2
@@ -181,7 +181,7 @@ def front(xp: Backend, a: Any, b: Any, x: Any, y: Any, apart: Any) -> Any:
     return xp.where(is_far, away, powers / of_gammas(xp, near[0], near[1]))
 
 
-def _integral(xp: Backend, a: Any, b: Any, x: Any, y: Any, apart: Any) -> Any:
+def _integral(xp: Backend, apart: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
     """The lower part over x**a y**b / beta(a, b), for large orders and x up to `turn`."""
     is_wide = is_double(xp, a)
     rule = table.QUADRATURE_64 if is_wide else table.QUADRATURE_32
