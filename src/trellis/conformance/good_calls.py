@@ -486,6 +486,7 @@ def of_training() -> dict[str, Call]:
         "train.Precision": Call(train.Precision, (2,)),
         "train.R2Score": Call(train.R2Score, ()),
         "train.Recall": Call(train.Recall, (2,)),
+        "train.Plateau": Call(train.Plateau, ()),
         "train.ReduceOnPlateau": Call(train.ReduceOnPlateau, ()),
         "train.StepTimer": Call(train.StepTimer, ()),
         "train.StopOnNonFinite": Call(train.StopOnNonFinite, ()),

@@ -14,7 +14,7 @@ from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._core.patterns import as_patterns, listed, matches, require_matches
 from .._core.typing import Nest, T
 from .._gradients.transforms import stop_gradient
-from .averages import KeepsAverage
+from .accumulation import KeepsAverage
 from .engine import counter
 from .optimizer import Optimizer
 from .transformation import Transformation, chain, checked_transformation, identity
@@ -75,9 +75,9 @@ class Groups(KeepsAverage, Optimizer):
                 f"{next(iter(self.parts))!r}].lr = {value!r}."
             )
 
-    def lend(self) -> Callable[[], None]:
-        """The same for all groups; see `Optimizer.lend`."""
-        backs = [super().lend(), *[part.lend() for part in self.parts.values()]]
+    def _lend(self) -> Callable[[], None]:
+        """The same for all groups; see `Optimizer._lend`."""
+        backs = [super()._lend(), *[part._lend() for part in self.parts.values()]]
 
         def give_back() -> None:
             for back in backs:

@@ -142,7 +142,7 @@ class Optimizer:
         )
         return are_numbers and "_is_pure" not in self.__dict__ and self._rate == old
 
-    def lend(self) -> Callable[[], None]:
+    def _lend(self) -> Callable[[], None]:
         """Let steps be compiled that end before the result is called: then the learning rate can be
         set again, as before."""
         was_pure = "_is_pure" in self.__dict__

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from .._core import tree
 from .._core.errors import ArgumentError
 from .._core.typing import Array, Backend, T
+from .accumulation import TRAINED, KeepsAverage
 from .arguments import count, explained, fraction, non_negative, rate
-from .averages import TRAINED, KeepsAverage
 from .decay import Mask, add_decayed_weights
 from .engine import Leaves, Now, Rule, cast_like
 from .moments import scale_by_adam

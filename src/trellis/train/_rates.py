@@ -27,7 +27,7 @@ def with_rate(scale: Container, factor: float, backend: str, device: Any) -> Con
 @contextmanager
 def lent(optimizer: Any) -> Iterator[None]:
     """The steps compiled inside are not used afterwards: the learning rate can be set then."""
-    give_back = optimizer.lend() if hasattr(optimizer, "lend") else None
+    give_back = optimizer._lend() if hasattr(optimizer, "_lend") else None
     try:
         yield
     finally:

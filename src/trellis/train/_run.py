@@ -13,7 +13,6 @@ from .._core.threefry import fold_in_words
 from .._core.typing import Array
 from ._accumulation import AccumulatedStep
 from ._callbacks import Callback
-from ._curvature import Curvature
 from ._data import (
     LoaderSource,
     as_batch,
@@ -98,6 +97,8 @@ class Run(RunState):
         )
         self._train_step = self._step_of_parts()
         if getattr(self.optimizer, "measure_every", None) is not None:
+            from ._curvature import Curvature  # few runs need it
+
             self._curvature = Curvature(self._parts, is_compiled=self._is_compiled)
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled

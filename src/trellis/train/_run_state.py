@@ -13,7 +13,6 @@ from .._core.threefry import Words, fold_in_words
 from .._random.stream import key_words, next_key
 from ._accumulation import AccumulatedStep
 from ._callbacks import Callback
-from ._curvature import Curvature
 from ._data import ArraySource, LoaderSource, Source
 from ._epoch import Statistics, as_metrics
 from ._evaluate import evaluated
@@ -30,6 +29,7 @@ from .checkpoint import save_checkpoint
 if TYPE_CHECKING:
     from ..data.placing import Target
     from ..nn.module.module import Module
+    from ._curvature import Curvature
 
 
 class RunState:
@@ -47,7 +47,7 @@ class RunState:
     _validation: Source | None
     _test_step: Any
     _sums: AccumulatedStep | None = None
-    _curvature: Curvature | None = None
+    _curvature: "Curvature | None" = None
     is_synchronized = False
     allow_unused = False
     allow_nan = False

@@ -135,7 +135,7 @@ class Trained:
 
 def keeps_average(optimizer: Any) -> bool:
     """Whether the variables to evaluate are others than those that an optimizer trains; it says how
-    they are had (`optim/averages.py`)."""
+    they are had (`optim.accumulation`)."""
     return bool(getattr(optimizer, "keeps_average", False))
 
 
