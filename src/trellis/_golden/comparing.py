@@ -34,7 +34,7 @@ WIDER_GRADIENTS = {
     "linalg.pinv": (64, "a sum of products of inverses, whose rounding does not cancel"),
     **dict.fromkeys(
         ["nn.Transformer", "nn.TransformerDecoder", "nn.TransformerEncoder"],
-        (32, "attentions and normalisations, layer after layer"),
+        (64, "attentions and normalisations, layer after layer"),
     ),
     "nn.TransformerDecoderLayer": (32, "two attentions and three normalisations after each other"),
 }
