@@ -3,6 +3,7 @@
     python tools/backend_layers.py --pot ../POT --tensorly ../tensorly --pyhf ../pyhf
     python tools/backend_layers.py --pot ../POT --frameworks numpy torch --record -- -k sinkhorn
     python tools/backend_layers.py --tensorly ../tensorly --frameworks jax --every 5 --record
+    python tools/backend_layers.py --pot ../POT --own --files test_da.py    # with POT's own backends
 
 `examples/backend_layers/` replaces their backends. POT itself must be installed (its solvers are
 compiled), and pyhf 0.7; tensorly is imported from its checkout. Nothing is downloaded. Arguments
@@ -24,6 +25,7 @@ LAYERS = ROOT / "examples" / "backend_layers"
 DATA = ROOT / "docs" / "data" / "backend_layers.json"
 PAGE = ROOT / "docs" / "replace_backend.md"
 START = "import sys, pytest, {module}; {module}.install(); sys.exit(pytest.main(sys.argv[1:]))"
+START_OWN = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow")
 TENSORLY_NAMES = {"torch": "pytorch"}
 POT_NAMES = {"tensorflow": "tf"}
@@ -31,10 +33,11 @@ WORDS = ("passed", "failed", "skipped", "xfailed")
 
 
 def command(module: str, root: Path, files: list[str], options: list[str]) -> list[str]:
-    """pytest over a folder of tests, or over files in it, with a layer in place first."""
+    """pytest over a folder of tests, or over files in it, with a layer in place first if any."""
+    start = START.format(module=module) if module else START_OWN
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "--rootdir", str(root)]
     tests = [str(root / file) for file in files or [""]]
-    return [sys.executable, "-c", START.format(module=module), *tests, *quiet, *options]
+    return [sys.executable, "-c", start, *tests, *quiet, *options]
 
 
 def run(
@@ -115,6 +118,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--pyhf", type=Path, help="a checkout of pyhf, at v0.7.6")
     parser.add_argument("--frameworks", nargs="*", choices=FRAMEWORKS, default=list(FRAMEWORKS))
     parser.add_argument("--files", nargs="*", default=[], help="paths in the folder of tests")
+    parser.add_argument("--own", action="store_true", help="with the library's own backends")
     parser.add_argument("--every", type=int, default=1, help="run every N-th test")
     parser.add_argument("--record", action="store_true", help="write the data and the page")
     parser.add_argument("options", nargs="*", help="options of pytest, after --")
@@ -124,26 +128,29 @@ def main(arguments: list[str]) -> int:
     def take(suite: str, good: bool, found: dict[str, Any], **about: str) -> None:
         passed.append(good)
         if asked.record:
-            record(suite, found, asked.every, **about)
+            record(f"{suite}, its own" if asked.own else suite, found, asked.every, **about)
 
     options = [f"--every={asked.every}", *asked.options]
     if asked.pot:
         root = asked.pot.resolve()
         only = ",".join([POT_NAMES.get(name, name) for name in asked.frameworks])
         chosen = ["--by=nx", f"--only={only}", *options]
-        found = run(f"POT, {only}", "pot_backend", root / "test", asked.files, chosen)
+        layer = "" if asked.own else "pot_backend"
+        found = run(f"POT, {only}", layer, root / "test", asked.files, chosen)
         take("POT", *found, version=version_of(root, "ot"))
     if asked.tensorly:
         root = asked.tensorly.resolve()
         for name in asked.frameworks:
             backend = TENSORLY_NAMES.get(name, name)
             variables = {"first_on_path": str(root), "TENSORLY_BACKEND": backend}
-            given = ("tensorly_backend", root / "tensorly", asked.files, options)
+            layer = "" if asked.own else "tensorly_backend"
+            given = (layer, root / "tensorly", asked.files, options)
             found = run(f"tensorly, {name}", *given, **variables)
             take("tensorly", *found, name=name, version=version_of(root, "tensorly"))
     if asked.pyhf:
         root = asked.pyhf.resolve()
-        given = ("pyhf_backend", root / "tests", asked.files, ["-o", "addopts=", *options])
+        chosen = ["-o", "addopts=", *options]
+        given = ("" if asked.own else "pyhf_backend", root / "tests", asked.files, chosen)
         # Its tests look for files there.
         found = run("pyhf, on all frameworks", *given, inside=str(root))
         take("pyhf", *found, name="all", version="0.7.6")

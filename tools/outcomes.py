@@ -24,6 +24,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(trylast=True)  # after what -m and -k leave out
 def pytest_collection_modifyitems(config, items):
     for item in items:
+        _files[item.nodeid] = _file(item)
         _framework[item.nodeid] = _parameter(item, config.getoption("--by"))
     only, step = config.getoption("--only"), config.getoption("--every")
     found = items
@@ -40,6 +41,17 @@ def _parameter(item, name):
     return str(call.params[name]) if call is not None and name in call.params else ""
 
 
+def _file(item):
+    """The file of a test, from its package on where that is not below the root directory."""
+    file = item.nodeid.partition("::")[0]
+    if not file.startswith(".."):
+        return file
+    packages = [x for x in item.path.parents if (x / "__init__.py").exists()]
+    root = packages[-1].parent if packages else item.path.parent
+    return item.path.relative_to(root).as_posix()
+
+
+_files = {}
 _framework = {}
 _outcomes = {}
 _reasons = {}
@@ -73,10 +85,13 @@ def pytest_sessionfinish(session):
         return
     files, frameworks = {}, {}
     for test, word in _outcomes.items():
-        file = test.partition("::")[0].rpartition("site-packages/")[2]
+        file = _files.get(test, test.partition("::")[0])
         _count(files.setdefault(file, {}), word)
         _count(frameworks.setdefault(file, {}).setdefault(_framework.get(test, ""), {}), word)
-    failures = {test.rpartition("site-packages/")[2]: why for test, why in _reasons.items()}
+    failures = {}
+    for test, why in _reasons.items():
+        file, colons, rest = test.partition("::")
+        failures[f"{_files.get(test, file)}{colons}{rest}"] = why
     content = {"files": files, "frameworks": frameworks, "failures": failures}
     path.write_text(json.dumps(content, indent=0))
 

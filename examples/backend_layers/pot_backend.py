@@ -18,7 +18,7 @@ import ot
 import ot.backend
 
 import trellis
-from trellis.errors import PrecisionError
+from trellis.errors import PrecisionError, TracingError
 
 # POT's name of a framework, its class, and the framework.
 FRAMEWORKS = {
@@ -27,7 +27,6 @@ FRAMEWORKS = {
     "jax": ("JaxBackend", "jax"),
     "tf": ("TensorflowBackend", "tensorflow"),
 }
-TRACED = trellis.namespace("numpy").ARRAY_TYPES[1]  # what `trellis.grad` follows on NumPy
 SPARSE = ("coo_matrix", "issparse", "tocsr", "eliminate_zeros", "todense", "sparse_coo_data")
 ALIKE = {
     name: name for name in "sign exp log sqrt isnan isinf real imag conj floor isfinite".split()
@@ -83,13 +82,23 @@ class TrellisBackend(ot.backend.Backend):
 
     def set_gradients(self, val: Any, inputs: Any, grads: Any) -> Any:
         """`val`, with the derivatives `grads` by `inputs`: a term that is 0, but for them."""
-        if self.framework == "numpy" and not any([isinstance(x, TRACED) for x in inputs]):
+        if not any([self._is_followed(x) for x in inputs]):
             return val
         terms = [
             trellis.sum(x * trellis.stop_gradient(g)) for x, g in zip(inputs, grads, strict=True)
         ]
         change = sum(terms[1:], terms[0])
         return trellis.stop_gradient(val) + (change - trellis.stop_gradient(change))
+
+    def _is_followed(self, x: Any) -> bool:
+        """Whether something may differentiate by `x`."""
+        if not isinstance(x, self.xp.ARRAY_TYPES):
+            return trellis.is_array(x) and not isinstance(x, np.generic)  # a variable
+        try:
+            self.xp.check_leaving(x)
+        except TracingError:
+            return True
+        return not self.xp.lasts(x)
 
     # Arrays from nothing --------------------------------------------------------------------------
 
