@@ -273,6 +273,17 @@ def test_torch_gradients_refuse():
             np.testing.assert_array_equal(values(trellis.to_backend(x, target)), 1.0)
 
 
+@pytest.mark.needs("tensorflow")
+def test_tensorflow_variables_that_a_tape_follows():
+    import tensorflow as tf
+
+    x, constant = tf.Variable([1.0]), tf.Variable([1.0], trainable=False)
+    with tf.GradientTape():
+        with pytest.raises(trellis.errors.TracingError, match="A tape of TensorFlow follows"):
+            trellis.to_numpy(x)
+        np.testing.assert_array_equal(trellis.to_numpy(constant), [1])
+
+
 @pytest.mark.needs("jax", "torch", "tensorflow")
 def test_tensorflow_graphs_refuse():
     import tensorflow as tf

@@ -43,7 +43,8 @@ class _Tape:
 
 def is_differentiated(x: Tensor) -> bool:
     """Whether a tape follows `x`; if TensorFlow does not say, whether one of ours is open."""
-    found = is_recorded(x)
+    # A tape does not say so of a variable, but of what is read from it.
+    found = is_recorded(tf.convert_to_tensor(x) if isinstance(x, tf.Variable) else x)
     return found if found is not None else bool(_open.tapes) and x.dtype in FLOAT_DTYPES
 
 
