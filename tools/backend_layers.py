@@ -3,7 +3,7 @@
     python tools/backend_layers.py --pot ../POT --tensorly ../tensorly --pyhf ../pyhf
     python tools/backend_layers.py --pot ../POT --frameworks numpy torch --record -- -k sinkhorn
     python tools/backend_layers.py --tensorly ../tensorly --frameworks jax --every 5 --record
-    python tools/backend_layers.py --pot ../POT --own --files test_da.py   # POT's own backends
+    python tools/backend_layers.py --pot ../POT --own --files test_da.py  # with POT's own
 
 `examples/backend_layers/` replaces their backends. POT itself must be installed (its solvers are
 compiled), and pyhf 0.7; tensorly is imported from its checkout. Nothing is downloaded. Arguments
