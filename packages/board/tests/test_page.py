@@ -20,7 +20,7 @@ from trellis_board.static_page import write_page
 from trellis_board.store import Store
 from trellis_board.tokens import create_token
 
-from .helpers import DAY, EVIL, free_port
+from .helpers import DAY, EVIL, free_port, make_part
 
 
 @pytest.fixture
@@ -502,3 +502,42 @@ def test_over_time(grouped):
     grouped.find("#broken button").click()
     grouped.wait("return document.querySelector('#compare-status').textContent.includes('reg')")
     assert grouped.text("#compare-status") == "2 regressions, 2 changes"
+
+
+def test_over_time_is_the_board_after_each_run(page, tmp_path):
+    """Neither a run of one test nor one that died is a dip; flaky cells have age and owner."""
+    store, now = Store.open(tmp_path / "b.sqlite"), time.time()
+    whole = {f"{t}__{b}": "success" for t in ("tanh", "sin", "cos") for b in ("numpy", "torch")}
+    runs = [
+        whole,
+        {"tanh__numpy": "success", "tanh__torch": "failure"},
+        {**whole, "sin__torch": "died", "cos__torch": "died"},
+        {"tanh__torch": "failure"},
+        whole,
+    ]
+    for number, cells in enumerate(runs):
+        started = now - (10 - number) * DAY
+        store.for_project("p").record(make_part(str(number), started=started, **cells))
+    with store.writing() as connection:
+        project = find_project(connection, "p")
+        save(connection, project, '[[owner]]\nname = "@waves"\ntests = ["ops::*"]')
+        write_page(connection, project, tmp_path / "page")
+    page.open(f"{(tmp_path / 'page' / 'index.html').as_uri()}#view=time")
+    page.wait("return document.querySelectorAll('#trends li').length === 3")
+
+    def points(place):
+        titles = page.js(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)",
+            f"#trends li:nth-child({place}) circle title",
+        )
+        return [(title.split(" green")[0], "died at 66 %" in title) for title in titles]
+
+    joint = ["3 of 3", "2 of 3", "3 of 3", "2 of 3", "3 of 3"]
+    died = [False, False, True, False, False]
+    assert points(1) == list(zip(joint, died, strict=True))
+    assert points(2) == [("3 of 3", each) for each in died], "numpy was always green"
+    assert points(3) == list(zip(joint, died, strict=True))
+    (flaky,) = page.texts("#flaky li")
+    assert "turned 4 times in 5 runs" in flaky
+    assert "since 9 days, owner @waves" in flaky
+    assert page.complaints() == []

@@ -126,6 +126,25 @@ def test_an_old_store_is_migrated_and_keeps_its_results(address):
     new.close()
 
 
+def test_of_the_runs_of_an_older_library_only_whole_ones_are_points_over_time(address):
+    """What the board said after a run was not kept then; a run of one test would be a dip."""
+    old = Store.open(address)
+    whole = {f"{t}__{b}": "success" for t in ("tanh", "sin") for b in ("numpy", "torch")}
+    parts = [whole, {"tanh__numpy": "success", "tanh__torch": "failure"}, whole]
+    for number, cells in enumerate(parts, start=1):
+        part = make_part(str(number), started=float(number), **cells)
+        old.for_project("p").record(part)
+    with old.writing() as connection:
+        connection.execute(text("DROP TABLE standing"))
+        connection.execute(text("UPDATE board_schema SET version = 5"))
+    old.close()
+    new = Store.open(address)
+    with new.reading() as connection:
+        for table in (schema.standing, schema.joint):
+            assert set(connection.execute(select(table.c.run_id)).scalars()) == {1, 3}
+    new.close()
+
+
 OLD_STORE = [
     "INSERT INTO project (id, name) VALUES (1, 'p')",
     "INSERT INTO backend (id, project_id, name) VALUES (1, 1, 'numpy')",

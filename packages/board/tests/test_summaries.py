@@ -8,9 +8,16 @@ import pytest
 from sqlalchemy import select, text
 
 from trellis_board import schema, upkeep
+from trellis_board.branches import board_of
+from trellis_board.commands import main
+from trellis_board.front_page import project_lines
 from trellis_board.outcomes import OUTCOMES, severity
-from trellis_board.queries import find_project
+from trellis_board.page_data import health, overview
+from trellis_board.queries import find_project, runs, states
 from trellis_board.records import Part, Result
+from trellis_board.rows import board_rows, joint_score
+from trellis_board.settings import save
+from trellis_board.standing import keep_standing
 from trellis_board.summaries import severity_sql
 
 from .helpers import make_part, outcomes
@@ -40,21 +47,7 @@ def expected(connection):
         key = run, backend, outcome
         counts[key] = counts.get(key, 0) + 1
     newest = {key: (order[2], order[4], outcome) for key, (order, outcome) in cells.items()}
-    return newest, counts, joints(tallies)
-
-
-def joints(tallies):
-    """By run, the tests of this one module that are green on all backends, of those on two."""
-    found = {}
-    for run in {run for run, _, _ in tallies}:
-        by_test = {}
-        for (of_run, test, _), outcome in tallies.items():
-            if of_run == run:
-                by_test.setdefault(test, []).append(outcome)
-        several = [o for o in by_test.values() if len(o) > 1 and set(o) != {"skipped"}]
-        if several:
-            found[run] = sum(set(o) == {"success"} for o in several), len(several)
-    return found
+    return newest, counts
 
 
 def found(connection):
@@ -66,8 +59,7 @@ def found(connection):
         (row.run_id, row.backend_id, row.outcome): row.cells
         for row in connection.execute(select(schema.tally))
     }
-    joint = {row.run_id: (row.green, row.of) for row in connection.execute(select(schema.joint))}
-    return cells, counts, joint
+    return cells, counts
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -96,6 +88,101 @@ def test_any_order_of_changes(any_store, seed):
             assert found(connection) == expected(connection)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_newest_run_of_a_board_has_what_the_board_says(any_store, seed):
+    """Whatever was recorded, late and in parts, deleted or configured: as `score` and cards say."""
+    chance = random.Random(seed)
+    for step in range(50):
+        if step % 10 == 9:
+            columns = chance.choice(["", "columns = ['b0', 'b2']\nother_columns = false"])
+            with any_store.writing() as connection:
+                project = find_project(connection, "p")
+                save(connection, project, columns)
+                keep_standing(connection, project)
+        elif step and chance.random() < 0.15:
+            with any_store.writing() as connection:
+                names = connection.execute(select(schema.run.c.name)).scalars().all()
+                if names:
+                    project = find_project(connection, "p")
+                    upkeep.delete_runs(connection, project, [chance.choice(names)])
+        else:
+            run = chance.randrange(12)
+            backends = chance.sample(["b0", "b1", "b2", "any"], chance.randrange(1, 4))
+            results = [
+                Result(f"m{module}", f"t{test}", backend, outcome)
+                for module in range(3)
+                for test in range(4)
+                for backend in backends
+                if chance.random() < 0.6
+                for outcome in [chance.choice([*OUTCOMES, *["success"] * 20])]
+            ]
+            part = Part(str(run), chance.choice("ab"), float(run), results=results)
+            part.branch = chance.choice([None, BRANCHES[run % 3]])
+            any_store.for_project("p").record(part)
+        with any_store.reading() as connection:
+            project = find_project(connection, "p")
+            check_standing(connection, project)
+
+
+def check_standing(connection, project):
+    newest = runs(connection, project, limit=1, of=board_of(connection, project))
+    rows = {row.run_id: (row.green, row.of) for row in connection.execute(select(schema.joint))}
+    cells = {}
+    for row in connection.execute(select(schema.standing)):
+        cells.setdefault(row.run_id, {})[row.backend_id, row.outcome] = row.cells
+    known = {run.id for run in runs(connection, project)}
+    assert rows.keys() <= known
+    assert cells.keys() <= known
+    if not newest:
+        return
+    expected = joint_score(board_rows(connection, project))
+    assert rows.get(newest[0].id, (0, 0)) == expected
+    counts = {}
+    for _, backend, outcome, *_ in states(connection, project):
+        counts[backend, outcome] = counts.get((backend, outcome), 0) + 1
+    assert cells.get(newest[0].id, {}) == counts
+
+
+def test_a_partial_run_is_no_dip(store, tmp_path):
+    """Three tests on two backends; then one of them that fails, alone; then a backend alone."""
+    project = store.for_project("p")
+    whole = {f"{t}__{b}": "success" for t in ("tanh", "sin", "cos") for b in ("numpy", "torch")}
+    project.record(make_part("1", started=1.0, **whole))
+    project.record(make_part("2", started=2.0, tanh__numpy="success", tanh__torch="failure"))
+    project.record(make_part("3", started=3.0, tanh__torch="success"))
+    with store.reading() as connection:
+        content = health(connection, find_project(connection, "p"))
+        (line,) = project_lines(connection)
+    assert {run: (green, of) for run, green, of in content["joint"]} == {
+        1: (3, 3),
+        2: (2, 3),
+        3: (3, 3),
+    }
+    assert line.joint == ((3, 3), (2, 3), (3, 3))
+    standing = content["standing"]
+    rows = [tuple(standing[i : i + 4]) for i in range(0, len(standing), 4)]
+    green, red = severity("success"), severity("failure")
+    assert sorted(rows) == [
+        *((1, 1, green, 3), (1, 2, green, 3)),
+        *((2, 1, green, 3), (2, 2, green, 2), (2, 2, red, 1)),
+        *((3, 1, green, 3), (3, 2, green, 3)),
+    ]
+
+
+def test_a_session_for_each_backend(store, capsys, tmp_path):
+    """Each is a run that has one backend: the front page says what `score` says."""
+    for started, backend in enumerate(("numpy", "torch"), start=1):
+        cells = {f"{test}__{backend}": "success" for test in ("tanh", "sin")}
+        store.for_project("p").record(make_part(backend, started=started, **cells))
+    path = store.engine.url.database
+    assert main(["score", "--store", path]) == 0
+    assert capsys.readouterr().out.startswith("100.0 %       2 of 2")
+    assert main(["html", "--all", "--store", path, "--out", str(tmp_path / "site")]) == 0
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "<strong>100%</strong> 2 of 2" in page
+    assert "no test on two backends" not in page
+
+
 def test_other_branches_change_nothing_the_public_sees(any_store):
     project = any_store.for_project("p")
     for name, started, branch, outcome in (
@@ -112,6 +199,21 @@ def test_other_branches_change_nothing_the_public_sees(any_store):
     project.record(part)
     assert outcomes(any_store) == {("test_tanh", "numpy"): "hollow"}
     assert outcomes(any_store, branch="feature") == {("test_tanh", "numpy"): "failure"}
+
+
+def test_a_backend_that_only_a_pull_request_ran_is_no_column_of_the_board(store):
+    project = store.for_project("p")
+    project.record(make_part("1", tanh__numpy="success", tanh__torch="success"))
+    part = make_part("2", started=2000.0, tanh__numpy="success", tanh__cupy="failure")
+    part.branch = "pull/7/cupy"
+    project.record(part)
+    with store.reading() as connection:
+        id = find_project(connection, "p")
+        assert joint_score(board_rows(connection, id)) == (1, 1)
+        assert joint_score(board_rows(connection, id, "pull/7/cupy")) == (0, 1)
+        found = overview(connection, id, "p"), overview(connection, id, "p", "pull/7/cupy")
+        columns = [[label for _, label in each["columns"]] for each in found]
+    assert columns == [["numpy", "torch"], ["numpy", "cupy"]]
 
 
 def test_every_change_raises_the_revision(store):

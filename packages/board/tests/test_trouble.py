@@ -116,15 +116,23 @@ def test_a_feed_of_nothing(store):
 
 
 def test_green_shares_over_runs(store):
-    record(store, ["success", "failure"], "a")
-    record(store, ["success", "success"], "b")
+    for number, outcome in enumerate(["success", "failure"], start=1):
+        for test, found in (("a", outcome), ("b", "success")):
+            part = make_part(str(number), test, float(number), **{f"{test}__numpy": found})
+            store.for_project("p").record(part)
+    assert points(store) == {("1", 0, 2), ("2", 0, 1), ("2", 5, 1)}
     with store.reading() as connection:
         found = health(connection, find_project(connection, "p"))
-    tallies = [tuple(found["tallies"][i : i + 4]) for i in range(0, len(found["tallies"]), 4)]
-    by_run = {run[0]: run[1] for run in found["runs"]}
-    assert {(by_run[run], code, cells) for run, _, code, cells in tallies} == {
-        ("1", 0, 2),
-        ("2", 0, 1),
-        ("2", 5, 1),
-    }
     assert found["regressions"] == [[2, 1]]
+    # What comes late counts from the newest run on.
+    store.for_project("p").record(make_part("1", "late", 1.0, c__numpy="success"))
+    assert points(store) == {("1", 0, 2), ("2", 0, 2), ("2", 5, 1)}
+
+
+def points(store):
+    """Run, outcome and number of cells of the board after it."""
+    with store.reading() as connection:
+        found = health(connection, find_project(connection, "p"))
+    standing = [tuple(found["standing"][i : i + 4]) for i in range(0, len(found["standing"]), 4)]
+    by_run = {run[0]: run[1] for run in found["runs"]}
+    return {(by_run[run], code, cells) for run, _, code, cells in standing}

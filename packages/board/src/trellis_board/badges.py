@@ -12,7 +12,7 @@ from html import escape
 
 from sqlalchemy import Connection
 
-from .layout import lay_out, score
+from .layout import board_layout, score
 from .outcomes import OUTCOMES, is_red
 from .queries import backend_names, modules, states
 from .rows import board_rows, joint_score
@@ -32,7 +32,7 @@ def all_badges(connection: Connection, project: int, project_name: str) -> dict[
     """All badges of a project by file name: ``all.svg``, ``joint.svg`` where there are rows on two
     backends, and one each ``backend.*.svg``, ``group.*.svg`` and ``module.*.svg``."""
     settings = read_settings(connection, project)
-    layout = lay_out(backend_names(connection, project), settings)
+    layout = board_layout(connection, project)
     every_module = modules(connection, project)
     names = {test: (m.name, name) for m in every_module for test, name in m.tests.items()}
     places = {test: settings.place(*name) for test, name in names.items() if settings.groups}

@@ -12,11 +12,13 @@ from sqlalchemy import Connection, select
 
 from . import schema
 from .branches import board_of
+from .kept import Read
 from .queries import died_at, project_names, runs
+from .rows import Joint, board_rows, joint_score
 from .settings import read_settings
 from .texts import as_xml
 
-__all__ = ["ProjectLine", "front_page", "project_lines"]
+__all__ = ["ProjectLine", "front_page", "joint_of_board", "project_lines"]
 
 _TREND_RUNS = 30
 _WIDTH, _HEIGHT, _EDGE = 120, 28, 3
@@ -29,15 +31,25 @@ class ProjectLine:
     name: str
     title: str
     joint: tuple[tuple[int, int], ...]
-    """Tests green on all backends, and of how many, in the newest runs from old to new."""
+    """Tests green on all backends, and of how many, on the board after each of the newest runs,
+    from old to new; the last is the board as it is."""
     target: float | None
     started: float | None
     commit: str | None
     died: int | None
 
 
-def project_lines(connection: Connection, names: Iterable[str] | None = None) -> list[ProjectLine]:
-    """The projects of a store by name; all, or some."""
+def joint_of_board(connection: Connection, project: int, branch: str | None = None) -> Joint:
+    """The joint score of a branch's board."""
+    return joint_score(board_rows(connection, project, branch))
+
+
+def project_lines(
+    connection: Connection,
+    names: Iterable[str] | None = None,
+    read_joint: Read[Joint] = joint_of_board,
+) -> list[ProjectLine]:
+    """The projects of a store by name; all, or some. A server remembers what it read."""
     known = project_names(connection)
     lines = []
     for name in known if names is None else names:
@@ -47,12 +59,13 @@ def project_lines(connection: Connection, names: Iterable[str] | None = None) ->
         joint = schema.joint
         query = select(joint).where(joint.c.run_id.in_([run.id for run in newest]))
         scores = {row.run_id: (row.green, row.of) for row in connection.execute(query)}
+        earlier = [scores[run.id] for run in reversed(newest[1:]) if run.id in scores]
         last = newest[0] if newest else None
         lines.append(
             ProjectLine(
                 name,
                 settings.title or name,
-                tuple(scores[run.id] for run in reversed(newest) if run.id in scores),
+                (*earlier, *([read_joint(connection, id, None)] if last else [])),
                 settings.target,
                 last.started if last else None,
                 last.commit if last else None,
@@ -70,6 +83,8 @@ def front_page(lines: Iterable[ProjectLine], now: float | None = None) -> str:
         "<table><thead><tr><th scope=col>Project</th><th scope=col>Green on all backends</th>"
         "<th scope=col>Over time</th><th scope=col>Last run</th></tr></thead>"
         f"<tbody>\n{rows}\n</tbody></table>"
+        "<p>Over time: the board after each run. Tests that a run left out keep their last "
+        "outcome.</p>"
         if rows
         else "<p>No project may be read without a token. Open /p/&lt;project&gt;/ for a board.</p>"
     )
@@ -105,9 +120,10 @@ def _row(line: ProjectLine, now: float) -> str:
 
 def _trend(line: ProjectLine) -> str:
     """A small line; its text says the same."""
-    shares = [green / of for green, of in line.joint if of]
-    if len(shares) < 2:
+    shown = [score for score in line.joint if score[1]]
+    if len(shown) < 2:
         return ""
+    shares = [green / of for green, of in shown]
     low = min(0.98, *shares)
     step = (_WIDTH - 2 * _EDGE) / (len(shares) - 1)
     scale = (_HEIGHT - 2 * _EDGE) / (1 - low)
@@ -115,8 +131,7 @@ def _trend(line: ProjectLine) -> str:
         f"{_EDGE + place * step:.1f},{_HEIGHT - _EDGE - (share - low) * scale:.1f}"
         for place, share in enumerate(shares)
     )
-    first, last = line.joint[0], line.joint[-1]
-    text = f"from {_percent(*first)} to {_percent(*last)} in {len(shares)} runs"
+    text = f"from {_percent(*shown[0])} to {_percent(*shown[-1])} in {len(shown)} runs"
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" role="img" '
         f'aria-label="{text}"><title>{text}</title><polyline points="{points}"/></svg>'

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sqlalchemy import Connection, func, select
+
+from . import schema
+from .branches import NAMELESS, board_of
 from .columns import PLAIN, group_of
 from .outcomes import OUTCOMES
-from .settings import Settings
+from .queries import backend_names
+from .settings import Settings, read_settings
 
-__all__ = ["Layout", "Score", "lay_out", "score"]
+__all__ = ["Layout", "Score", "board_layout", "lay_out", "score"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,22 @@ def lay_out(backends: dict[int, str], settings: Settings) -> Layout:
         return Layout(real, plain[0] if plain else None)
     # Nothing but plain tests, or those of several versions: they need columns like all others.
     return Layout({ids[column.name]: column.label for column in shown}, None)
+
+
+def board_layout(connection: Connection, project: int, branch: str | None = None) -> Layout:
+    """The layout of a branch's board: what only other branches ran is no column of it."""
+    names = backend_names(connection, project)
+    run, tally = schema.run, schema.tally
+    query = (
+        select(tally.c.backend_id)
+        .join(run, run.c.id == tally.c.run_id)
+        .where(run.c.project_id == project)
+        .where(func.coalesce(run.c.branch, NAMELESS).in_(board_of(connection, project, branch)))
+        .distinct()
+    )
+    ran = set(connection.execute(query).scalars()) or names.keys()
+    here = {id: name for id, name in names.items() if id in ran}
+    return lay_out(here, read_settings(connection, project))
 
 
 @dataclass(frozen=True)

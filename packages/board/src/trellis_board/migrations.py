@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["MIGRATIONS", "StoreTooNewError", "joint_sql", "migrate", "refuse_newer"]
+__all__ = ["MIGRATIONS", "StoreTooNewError", "migrate", "refuse_newer"]
 
 # Where the two databases differ: {id} is a primary key that counts by itself, {clustered} keeps the
 # rows of a table in the order of its key.
@@ -118,22 +118,21 @@ _DIED = [
 ]
 
 
-def joint_sql(bad: str, where: str = "") -> str:
-    """Count in each run the rows that ran on two backends or more, and those green on all.
-
-    That is: every cell a success, and the module run on every backend of the run. Tests without a
-    backend have no part in it.
-    """
-    return f"""INSERT INTO joint
+# In each run the rows that ran on two backends or more, and those green on all. That is: every cell
+# a success, and the module run on every backend of the run. Tests without a backend are left out.
+_JOINT = [
+    """CREATE TABLE joint (
+        run_id INTEGER NOT NULL PRIMARY KEY, green INTEGER NOT NULL, "of" INTEGER NOT NULL)""",
+    f"""INSERT INTO joint
         WITH ranked AS (
             SELECT result.run_id, result.test_id, result.backend_id, result.outcome,
                 test.module_id,
                 row_number() OVER (
                     PARTITION BY result.run_id, result.test_id, result.backend_id
-                    ORDER BY {bad} DESC) AS place
+                    ORDER BY CASE result.outcome WHEN 'died' THEN 3.5 ELSE {_BAD} END DESC) AS place
             FROM result JOIN test ON test.id = result.test_id
                 JOIN backend ON backend.id = result.backend_id
-            WHERE backend.name <> 'any' AND backend.name NOT LIKE 'any %' {where}),
+            WHERE backend.name <> 'any' AND backend.name NOT LIKE 'any %'),
         cells AS (SELECT * FROM ranked WHERE place = 1),
         wide AS (
             SELECT run_id, count(DISTINCT backend_id) AS backends FROM cells GROUP BY run_id),
@@ -151,16 +150,30 @@ def joint_sql(bad: str, where: str = "") -> str:
         FROM tests JOIN wide ON wide.run_id = tests.run_id
             JOIN modules ON modules.run_id = tests.run_id
                 AND modules.module_id = tests.module_id
-        WHERE tests.cells > 1 AND tests.skipped < tests.cells GROUP BY tests.run_id"""
-
-
-_JOINT = [
-    """CREATE TABLE joint (
-        run_id INTEGER NOT NULL PRIMARY KEY, green INTEGER NOT NULL, "of" INTEGER NOT NULL)""",
-    joint_sql(f"CASE result.outcome WHEN 'died' THEN 3.5 ELSE {_BAD} END"),
+        WHERE tests.cells > 1 AND tests.skipped < tests.cells GROUP BY tests.run_id""",
 ]
 
-MIGRATIONS: list[list[str]] = [_RUNS_AND_RESULTS, _TOKENS, _SUMMARIES, _DIED, _JOINT]
+# What the board said after a run was not written down before this step. A run that ran nearly all
+# that a run of its branch had run before is as good; the others would be dips that nobody saw.
+_NEARLY_ALL = """
+    SELECT run_id FROM (
+        SELECT run.id AS run_id, sum(tally.cells) AS cells,
+            max(sum(tally.cells)) OVER (
+                PARTITION BY run.project_id, coalesce(run.branch, '')
+                ORDER BY run.started, run.id) AS most
+        FROM run JOIN tally ON tally.run_id = run.id
+        GROUP BY run.id, run.project_id, run.branch, run.started) AS sizes
+    WHERE 10 * cells >= 9 * most
+"""
+_STANDING = [
+    """CREATE TABLE standing (
+        run_id INTEGER NOT NULL, backend_id INTEGER NOT NULL, outcome TEXT NOT NULL,
+        cells INTEGER NOT NULL, PRIMARY KEY (run_id, backend_id, outcome)){clustered}""",
+    f"INSERT INTO standing SELECT * FROM tally WHERE run_id IN ({_NEARLY_ALL})",
+    f"DELETE FROM joint WHERE run_id NOT IN ({_NEARLY_ALL})",
+]
+
+MIGRATIONS: list[list[str]] = [_RUNS_AND_RESULTS, _TOKENS, _SUMMARIES, _DIED, _JOINT, _STANDING]
 
 # Any number will do, as long as every process that migrates asks PostgreSQL for the same lock.
 _LOCK = 7_205_113

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, select
 
 from . import schema
 from .branches import board_of, branches, default_branch
-from .layout import lay_out
+from .layout import board_layout
 from .outcomes import OUTCOMES, SEVERITY
 from .packed import pack
 from .queries import (
@@ -95,7 +95,7 @@ def overview(
     """Names, runs and latest cells of one branch's board."""
     settings = read_settings(connection, project)
     names = backend_names(connection, project)
-    layout = lay_out(names, settings)
+    layout = board_layout(connection, project, branch)
     usual = default_branch(connection, project)
     shown = runs(connection, project, of=board_of(connection, project, branch))
     cells = [cell for cell in states(connection, project, branch) if layout.shows(cell[1])]
@@ -185,17 +185,22 @@ def history_of_module(
 
 
 def health(connection: Connection, project: int) -> dict[str, Any]:
-    """Green shares over the newest runs of the default branch, flaky cells, regressions."""
+    """Green shares of the board after its newest runs, flaky cells, regressions."""
     newest = runs(connection, project, TREND_RUNS, of=board_of(connection, project))
-    tally = schema.tally
+    ids = [run.id for run in newest]
+    standing, joint = schema.standing, schema.joint
     trouble = recent_trouble(connection, project)
-    counted = select(tally).where(tally.c.run_id.in_([run.id for run in newest]))
-    joint = select(schema.joint).where(schema.joint.c.run_id.in_([run.id for run in newest]))
+    settings = read_settings(connection, project)
+    names = {t: (m.name, name) for m in modules(connection, project) for t, name in m.tests.items()}
+    counted = select(standing).where(standing.c.run_id.in_(ids))
     return {
         "runs": _runs(newest),
-        "joint": [list(row) for row in connection.execute(joint)],
-        # run, backend, outcome, number of cells; and again
-        "tallies": [
+        "died": [list(item) for item in died_at(connection, ids).items()],
+        "joint": [
+            list(row) for row in connection.execute(select(joint).where(joint.c.run_id.in_(ids)))
+        ],
+        # run, backend, outcome, number of cells of the board after it; and again
+        "standing": [
             value
             for row in connection.execute(counted)
             for value in (row.run_id, row.backend_id, SEVERITY[row.outcome], row.cells)
@@ -203,7 +208,7 @@ def health(connection: Connection, project: int) -> dict[str, Any]:
         "flaky": [
             [
                 *(f.test_id, f.backend_id, f.turns, f.same_commit, f.reruns, f.results),
-                SEVERITY[f.outcome],
+                *(SEVERITY[f.outcome], round(f.since), settings.owner(*names[f.test_id])),
             ]
             for f in flaky_cells(trouble)
         ],

@@ -17,6 +17,7 @@ from . import schema, summaries
 from .clean import clean, name_of
 from .columns import PLAIN
 from .records import BrokenModule, Part, Result, merge
+from .standing import keep_standing
 
 __all__ = ["COLLECTION", "PROJECT_PATTERN", "ensure_tests", "project_id", "record_part"]
 
@@ -48,7 +49,7 @@ def record_part(connection: Connection, project: int, part: Part) -> int:
     """Insert `part` and its results; returns the id of the part."""
     part = clean(part)
     _refuse_the_future(part)
-    run, moved = _run_id(connection, project, part)
+    run, branch, moved = _run_id(connection, project, part)
     part_id, replaced = _fresh_part(connection, run, part)
     backends = _ensure_backends(connection, project, [r.backend for r in part.results])
     by_cell: dict[tuple[str, str, str], Result] = {}
@@ -69,6 +70,9 @@ def record_part(connection: Connection, project: int, part: Part) -> int:
         summaries.refresh_run(connection, project, run, moved)
     else:
         summaries.add_part(connection, project, run, part_id)
+    keep_standing(connection, project, branch)
+    if moved:
+        keep_standing(connection, project)  # it may have been a run of the default branch
     return part_id
 
 
@@ -142,8 +146,8 @@ def _append_tests(connection: Connection, module: int, names: list[str]) -> None
     )
 
 
-def _run_id(connection: Connection, project: int, part: Part) -> tuple[int, bool]:
-    """The id of the part's run, and whether an old run now has another start or branch."""
+def _run_id(connection: Connection, project: int, part: Part) -> tuple[int, str | None, bool]:
+    """The id and branch of the part's run; whether an old run now has another start or branch."""
     run = schema.run
     found = connection.execute(
         select(run).where(run.c.project_id == project, run.c.name == part.run)
@@ -158,7 +162,7 @@ def _run_id(connection: Connection, project: int, part: Part) -> tuple[int, bool
             branch=part.branch,
             started=part.started,
         )
-        return added, False
+        return added, part.branch, False
     if part.commit and found.commit and part.commit != found.commit:
         raise ValueError(
             f"run {part.run!r} belongs to commit {found.commit}, this part to {part.commit}: "
@@ -170,7 +174,7 @@ def _run_id(connection: Connection, project: int, part: Part) -> tuple[int, bool
         .where(run.c.id == found.id)
         .values(commit=found.commit or part.commit, branch=branch, started=started)
     )
-    return int(found.id), (branch, started) != (found.branch, found.started)
+    return int(found.id), branch, (branch, started) != (found.branch, found.started)
 
 
 def _fresh_part(connection: Connection, run: int, part: Part) -> tuple[int, bool]:

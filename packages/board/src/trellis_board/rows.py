@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Subquery, func, select
 from . import schema
 from .branches import NAMELESS, board_of
 from .kept import Read
-from .layout import Layout, lay_out
+from .layout import Layout, board_layout
 from .outcomes import OUTCOMES, is_red
 from .queries import backend_names, modules, states
 from .questions import Cell, Question, Row
@@ -75,16 +75,18 @@ def matching_rows(
 
     A server has a `read` that spares it from reading the board again for every question.
     """
-    labels = column_labels(connection, project)
+    labels = column_labels(connection, project, branch)
     ask = Question(question, labels, labels)
     every = (read or board_rows)(connection, project, branch)
     return [row for row in every if ask(row)]
 
 
-def column_labels(connection: Connection, project: int) -> dict[str, str]:
-    """The names of the columns from left to right, and what the page calls them."""
+def column_labels(
+    connection: Connection, project: int, branch: str | None = None
+) -> dict[str, str]:
+    """The names of a board's columns from left to right, and what the page calls them."""
     names = backend_names(connection, project)
-    layout = lay_out(names, read_settings(connection, project))
+    layout = board_layout(connection, project, branch)
     return {names[id]: label for id, label in layout.columns.items()}
 
 
@@ -92,7 +94,7 @@ def board_rows(connection: Connection, project: int, branch: str | None = None) 
     """The rows of a branch's board, in the order of their modules."""
     settings = read_settings(connection, project)
     names = backend_names(connection, project)
-    layout = lay_out(names, settings)
+    layout = board_layout(connection, project, branch)
     found = states(connection, project, branch)
     past = pasts(connection, project, branch, not_green(found))
     of_test: dict[int, dict[int, tuple[str, int]]] = {}

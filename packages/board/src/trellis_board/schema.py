@@ -6,10 +6,10 @@
                         part --< broken >-- backend >-- project
     project --< token
 
-Three more tables hold no facts of their own: `cell` is the newest result of every cell on every
-branch, `tally` counts the outcomes of every run, `joint` its rows that are green on all backends.
-`summaries` keeps them in step with the results,
-so that readers need not go through the history.
+Two more tables hold no facts of their own: `cell` is the newest result of every cell on every
+branch, `tally` counts the outcomes of every run. `summaries` keeps them in step with the results,
+so that readers need not go through the history. Two others are a diary, which `standing` writes:
+what the board said after a run, by backend (`standing`) and of all backends (`joint`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = [
     "project",
     "result",
     "run",
+    "standing",
     "tally",
     "test",
     "token",
@@ -155,6 +156,13 @@ cell = Table(
 
 tally = Table(
     "tally",
+    metadata,
+    *(_key(name) for name in ("run_id", "backend_id", "outcome")),
+    _number("cells"),
+)
+
+standing = Table(
+    "standing",
     metadata,
     *(_key(name) for name in ("run_id", "backend_id", "outcome")),
     _number("cells"),

@@ -37,7 +37,7 @@ from .page_data import document
 from .queries import UnknownNameError, find_project, project_names
 from .questions import QuestionError, Row
 from .ready import Ready
-from .rows import board_rows
+from .rows import Joint, board_rows, joint_score
 from .static_page import page_files
 from .store import Store, StoreError
 
@@ -50,6 +50,7 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 _MOST_CACHED = 64
+_MOST_PROJECTS = 1000  # whose joint score, two numbers, is remembered
 _MOST_CACHED_BYTES = 256_000_000
 _LARGE = 1_000_000
 _POSTED = re.compile(r"/api/v1/projects/([^/]+)/parts")
@@ -77,6 +78,11 @@ def make_app(
     access = Access(store, read_openly)
     cache, kept = _Cache(), Kept(board_rows)
 
+    def read_joint(connection: Connection, id: int, branch: str | None) -> Joint:
+        return joint_score(kept(connection, id, branch))
+
+    joint = Kept(read_joint, _MOST_PROJECTS)
+
     def make(project: str) -> None:
         with store.reading() as connection:
             id = find_project(connection, project)
@@ -85,6 +91,7 @@ def make_app(
                 return _document(connection, id, project, "overview")
 
             cache.get(connection, id, "data/overview", overview)
+            joint(connection, id)
             for row in kept(connection, id):
                 _ = row.words  # the first question would wait for all of them
 
@@ -92,7 +99,7 @@ def make_app(
     app.include_router(
         api_router(store, access, kept, ready.soon if prepare else lambda project: None)
     )
-    _add_pages(app, store, access, cache, kept)
+    _add_pages(app, store, access, cache, kept, joint)
     if prepare:
         with store.reading() as connection:
             for project in project_names(connection):
@@ -185,7 +192,12 @@ def _document(connection: Connection, id: int, project: str, name: str) -> dict[
 
 
 def _add_pages(
-    app: FastAPI, store: Store, access: Access, cache: _Cache, kept: Kept[list[Row]]
+    app: FastAPI,
+    store: Store,
+    access: Access,
+    cache: _Cache,
+    kept: Kept[list[Row]],
+    joint: Kept[Joint],
 ) -> None:
     files, broken = page_files(), Kept(recent_regressions)
 
@@ -194,7 +206,7 @@ def _add_pages(
         lines = []
         if access.read_openly:
             with store.reading() as connection:
-                lines = project_lines(connection)
+                lines = project_lines(connection, read_joint=joint)
         if len(lines) == 1:
             return RedirectResponse(f"p/{lines[0].name}/")
         return HTMLResponse(front_page(lines))

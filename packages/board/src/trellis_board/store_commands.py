@@ -82,6 +82,7 @@ def _configure(arguments: argparse.Namespace) -> int:
     from .queries import find_project, project_names
     from .recording import project_id
     from .settings import save
+    from .standing import keep_standing
     from .store import Store
 
     text = arguments.file.read_text(encoding="utf-8")
@@ -91,6 +92,7 @@ def _configure(arguments: argparse.Namespace) -> int:
         else:
             project = project_id(connection, arguments.project or "default")
         settings = save(connection, project, text)
+        keep_standing(connection, project)  # columns may have come or gone
     print(
         f"{len(settings.columns)} columns, {len(settings.groups)} groups, "
         f"{len(settings.issues)} known issues"
@@ -237,7 +239,7 @@ def _score(arguments: argparse.Namespace) -> int:
     with Store.open(arguments.store, create=False).reading() as connection:
         project = find_project(connection, arguments.project)
         settings = read_settings(connection, project)
-        labels = column_labels(connection, project)
+        labels = column_labels(connection, project, arguments.branch)
         rows = board_rows(connection, project, arguments.branch)
     joint = joint_score(rows)
     target = f", target {settings.target:g} %" if settings.target else ""

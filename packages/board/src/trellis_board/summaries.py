@@ -1,4 +1,5 @@
 """The tables that answer quickly: the newest result of every cell, and what each run came to.
+What the board said after each run is in `standing`.
 
 They are changed in the transaction that changes the results, by one of two functions: `add_part`
 when results were only added, `refresh_run` when some were replaced, moved or taken away.
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
-from .migrations import joint_sql
 from .outcomes import OUTCOMES
 
 __all__ = ["add_part", "changed", "refresh_run", "severity_sql"]
@@ -84,7 +84,6 @@ _OF_STALE_CELLS = """
             AND stale.project_id = run.project_id
         WHERE stale.project_id = :project AND stale.started = :stale
 """
-_PUT_JOINT = joint_sql(severity_sql("result.outcome"), f"AND {_OF_RUN.removeprefix('WHERE ')}")
 
 
 def add_part(connection: Connection, project: int, run: int, part: int) -> None:
@@ -142,5 +141,3 @@ def _count(connection: Connection, run: int) -> None:
         ),
         {"run": run, "part": parts[0].id if parts else None},
     )
-    connection.execute(text("DELETE FROM joint WHERE run_id = :run"), {"run": run})
-    connection.execute(text(_PUT_JOINT), {"run": run})

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, exists, insert, select, text
 from . import schema
 from .branches import board_of
 from .queries import RunInfo, UnknownNameError, runs
+from .standing import keep_standing
 from .store import Store
 from .summaries import refresh_run
 
@@ -40,7 +41,10 @@ def delete_runs(connection: Connection, project: int, names: Collection[str]) ->
         connection.execute(delete(schema.run).where(schema.run.c.id == run))
         refresh_run(connection, project, run, moved=True)
         _forget_tests(connection, tests)
+        for table in (schema.standing, schema.joint):
+            connection.execute(delete(table).where(table.c.run_id == run))
     _forget_empty_names(connection, project)
+    keep_standing(connection, project)
     return len(set(names))
 
 
@@ -141,3 +145,6 @@ def _forget_empty_names(connection: Connection, project: int) -> None:
     )
     used = exists().where(schema.cell.c.backend_id == backend.c.id)
     connection.execute(delete(backend).where(backend.c.project_id == project, ~used))
+    # SQLite uses the numbers of deleted rows again.
+    known = exists().where(backend.c.id == schema.standing.c.backend_id)
+    connection.execute(delete(schema.standing).where(~known))

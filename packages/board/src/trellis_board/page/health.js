@@ -14,14 +14,17 @@ Board.Health = class {
   }
 
   // One small plot per backend: many lines in one would need a legend and sharp eyes.
-  drawTrends({ runs, tallies, joint }) {
+  // A point is the board after a run: cells that the run did not have keep their last outcome.
+  drawTrends({ runs, standing, joint, died }) {
     const counts = new Map();
-    for (let i = 0; i < tallies.length; i += 4) {
-      const key = `${tallies[i]}/${tallies[i + 1]}`;
+    for (let i = 0; i < standing.length; i += 4) {
+      const key = `${standing[i]}/${standing[i + 1]}`;
       if (!counts.has(key)) counts.set(key, new Array(Board.outcomes.length + 1).fill(0));
-      counts.get(key)[tallies[i + 2]] += tallies[i + 3];
+      counts.get(key)[standing[i + 2]] += standing[i + 3];
     }
-    const oldestFirst = [...runs].reverse().map(([id, name, commit, , started]) => ({ id, name, commit, started }));
+    const reached = new Map(died);
+    const oldestFirst = [...runs].reverse().map(([id, name, commit, , started]) =>
+      ({ id, name, commit, started, died: reached.has(id) ? `, which died at ${reached.get(id)} %` : "" }));
     const items = Board.backends.map((backend) => {
       const points = oldestFirst.map((run) => ({ run, counts: counts.get(`${run.id}/${backend.id}`) }))
         .filter((point) => point.counts).map(({ run, counts: found }) => ({ run, ...Board.score(found) }))
@@ -53,7 +56,7 @@ Board.Health = class {
     }
     points.forEach((point, i) => svg.append(Board.make("circle", { cx: x(i), cy: y(point), r: 3,
       class: point.green === point.of ? "success" : "hollow" },
-    Board.make("title", {}, `${point.green} of ${point.of} green, ${Board.date(point.run.started)}, run ${point.run.name}`))));
+    Board.make("title", {}, `${point.green} of ${point.of} green, ${Board.date(point.run.started)}, run ${point.run.name}${point.run.died}`))));
     return [Board.make("h3", {}, label),
       Board.make("p", { class: "now" }, Board.make("strong", {}, Board.percent(last)),
         Board.make("span", {}, `${last.green.toLocaleString("en")} of ${last.of.toLocaleString("en")}`
@@ -62,12 +65,14 @@ Board.Health = class {
 
   drawFlaky({ flaky }) {
     const rows = flaky.filter(([test]) => Board.testById.has(test))
-      .map(([test, backend, turns, sameCommit, reruns, results, code]) => {
+      .map(([test, backend, turns, sameCommit, reruns, results, code, since, owner]) => {
         const found = Board.testById.get(test);
         const reasons = [
           turns ? `turned ${turns} time${turns === 1 ? "" : "s"} in ${results} runs` : "",
           sameCommit ? "green and red on one commit" : "",
           reruns ? `passed only when repeated, ${reruns} time${reruns === 1 ? "" : "s"}` : "",
+          `since ${Board.days(since)}`,
+          owner ? `owner ${owner}` : "no owner",
         ].filter(Boolean);
         const button = Board.make("button", { class: "quiet" },
           Board.make("span", { class: "of" }, found.module.name), Board.make("span", { class: "text" }, found.name),

@@ -348,6 +348,11 @@ Board.age = (time) => {
   return "now";
 };
 
+Board.days = (time) => {
+  const days = Math.max(0, Math.floor((Board.now() - time) / Board.DAY));
+  return `${days} day${days === 1 ? "" : "s"}`;
+};
+
 Board.duration = (milliseconds) => {
   if (!Number.isFinite(milliseconds)) return "";
   if (milliseconds === 0) return "0 ms";
