@@ -178,6 +178,64 @@ def test_a_base_is_older_than_its_head(store):
         base_of("4", "typo")
 
 
+def record_sessions(store, times=(10, 20), commits=("aaaa1111", "bbbb2222")):
+    """A suite that is run once for each backend, at two commits, as the README says."""
+    project = store.for_project("p")
+    for time, commit in zip(times, commits, strict=True):
+        for later, backend in enumerate(("numpy", "torch")):
+            part = make_part(f"{time}{backend}", started=float(time + later))
+            part.commit, part.branch = commit, "main"
+            red = backend == "torch" and commit == commits[1]
+            part.results = [
+                Result("m", "tanh", backend, "failure" if red else "success"),
+                Result("m", "sin", backend, "success"),
+            ]
+            project.record(part)
+
+
+def base_and_head(store, base, head="newest"):
+    with store.reading() as connection:
+        id = find_project(connection, None)
+        found = resolve(connection, id, head, ask_git=False)
+        before = resolve_base(connection, id, base, found, ask_git=False)
+        return [run.name for run in before], [run.name for run in found]
+
+
+@pytest.mark.parametrize("commits", [("aaaa1111", "bbbb2222"), ("dirty", "dirty")])
+def test_sessions_of_a_suite_are_compared_as_one(store, commits):
+    record_sessions(store, commits=commits)
+    expected = ["10torch", "10numpy"], ["20torch", "20numpy"]
+    assert base_and_head(store, "previous") == expected
+    assert base_and_head(store, "main", "main") == expected
+    assert base_and_head(store, "main", "latest") == expected
+    # A session that is named is that one, and the others of its suite are no base for it.
+    assert base_and_head(store, "previous", "20torch") == (expected[0], ["20torch"])
+    with store.reading() as connection:
+        id = find_project(connection, None)
+        assert [run.name for run in resolve(connection, id, "previous")] == expected[0]
+        head = resolve(connection, id, "newest")
+        found = compare(connection, id, resolve_base(connection, id, "previous", head), head)
+    if commits[0] != commits[1]:
+        assert [(c.kind, c.test, c.backend) for c in found.changes] == [
+            ("new failure", "tanh", "torch")
+        ]
+
+
+def test_runs_that_only_look_like_sessions_stay_apart(store):
+    """A day later, of another commit, or with a backend in common: each is a run of its own."""
+    day = int(DAY)
+    record_sessions(store, times=(day, 3 * day), commits=("aaaa1111", "aaaa1111"))
+    assert base_and_head(store, "previous")[0] == [f"{day}torch", f"{day}numpy"]
+    part = make_part("alone", started=3 * DAY + 50, sin__torch="success")
+    part.commit, part.branch = "aaaa1111", "main"
+    store.for_project("p").record(part)
+    assert base_and_head(store, "previous")[1] == ["alone"], "a part of the suite, run again"
+    part = make_part("other", started=3 * DAY + 60, sin__numpy="success")
+    part.commit, part.branch = "bbbb2222", "main"
+    store.for_project("p").record(part)
+    assert base_and_head(store, "previous") == (["alone"], ["other"])
+
+
 def test_a_pull_request_never_becomes_the_default_branch(store):
     project = store.for_project("p")
     project.record(Part("1", "a", 1.0, branch="pull/7/main"))

@@ -541,3 +541,27 @@ def test_over_time_is_the_board_after_each_run(page, tmp_path):
     assert "turned 4 times in 5 runs" in flaky
     assert "since 9 days, owner @waves" in flaky
     assert page.complaints() == []
+
+
+def test_sessions_of_a_suite_are_compared_as_one(page, tmp_path):
+    """One session for each backend: neither is the base of the other."""
+    store, now = Store.open(tmp_path / "b.sqlite"), time.time()
+    for days, outcome in ((2, "success"), (1, "failure")):
+        for later, backend in enumerate(("numpy", "torch")):
+            cells = {f"tanh__{backend}": outcome if backend == "torch" else "success"}
+            part = make_part(f"{days}{backend}", started=now - days * DAY + later, **cells)
+            part.commit = f"c0ffee{days}"
+            store.for_project("p").record(part)
+    with store.writing() as connection:
+        write_page(connection, find_project(connection, "p"), tmp_path / "page")
+    page.open(f"{(tmp_path / 'page' / 'index.html').as_uri()}#view=time")
+    page.find("#tab-compare").click()
+    status = "return document.querySelector('#compare-status').textContent"
+    page.wait(f"{status}.includes('reg')")
+    assert page.text("#compare-status") == "1 regression, 1 change"
+    assert page.js("return document.getElementById('head').value") == "sessions:1torch"
+    assert page.js("return document.getElementById('base').value") == "sessions:2torch"
+    page.choose("#head", "run:1numpy")  # a session that is named is that one
+    page.wait(f"{status}.includes('1 change')")
+    assert page.text("#compare-status") == "0 regressions, 1 change", "torch was not run in it"
+    assert page.complaints() == []

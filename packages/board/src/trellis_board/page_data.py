@@ -40,6 +40,7 @@ from .queries import (
 )
 from .questions import PRESETS
 from .rows import not_green, pasts
+from .sessions import sessions
 from .settings import Settings, read_settings
 from .spans import spans
 from .texts import safe_link
@@ -101,6 +102,7 @@ def overview(
     cells = [cell for cell in states(connection, project, branch) if layout.shows(cell[1])]
     past = pasts(connection, project, branch, not_green(cells))
     every = modules(connection, project)
+    comparable = _comparable(connection, project)
     return {
         "project": project_name,
         "title": settings.title,
@@ -119,7 +121,13 @@ def overview(
         ],
         "runs": _runs(shown),
         "died": [*died_at(connection, [run.id for run in shown[:1]]).items()],
-        "comparable": _runs(_comparable(connection, project)),
+        "comparable": _runs(comparable),
+        # Names of runs that are compared as one.
+        "sessions": [
+            [run.name for run in group]
+            for group in sessions(connection, comparable)
+            if len(group) > 1
+        ],
         "issues": [[issue.title, issue.link] for issue in settings.issues],
         "linked": _known_issues(connection, project, settings, branch),
         "cells": pack(

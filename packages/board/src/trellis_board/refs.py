@@ -11,10 +11,12 @@ from sqlalchemy import Connection
 from .ages import seconds_of
 from .branches import USUAL, board_of, default_branch
 from .queries import RunInfo, UnknownNameError, runs
+from .sessions import sessions
 
 __all__ = ["NothingBeforeError", "resolve", "resolve_base"]
 
 _SHORTEST_COMMIT = 4
+_NEAR = 1000  # how many runs are looked at for sessions that belong together
 _RELEASE = "release:"
 
 
@@ -28,7 +30,8 @@ def resolve(connection: Connection, project: int, ref: str, ask_git: bool = True
     Asked in this order: ``latest`` and ``previous`` of the default branch, ``newest`` of all
     branches, a run id, the beginning of a commit, a branch (its newest run), and last whatever git
     makes a commit of (``HEAD~1``, a tag); a server, whose callers are strangers, does not ask git.
-    ``release:1.2`` is a run of the commit with the tag ``1.2`` or ``v1.2``.
+    ``release:1.2`` is a run of the commit with the tag ``1.2`` or ``v1.2``. Where the newest run is
+    one of several `sessions` of a suite, all of them are meant.
     """
     every = runs(connection, project)
     if ref.startswith(_RELEASE):
@@ -36,14 +39,14 @@ def resolve(connection: Connection, project: int, ref: str, ask_git: bool = True
     if ref in ("latest", "previous", "newest"):
         board = board_of(connection, project)
         shown = every if ref == "newest" else runs(connection, project, of=board)
-        place = 1 if ref == "previous" else 0
-        if place < len(shown):
-            return [shown[place]]
+        found = _newest(connection, shown, place=1 if ref == "previous" else 0)
+        if found:
+            return found
         where = "the project" if ref == "newest" else f"branch {board[0]}"
         raise UnknownNameError(f"there is no {ref} run: {where} has {len(shown)} in all")
     found = [run for run in every if run.name == ref] or _of_commit(every, ref)
     if not found:
-        found = [run for run in every if run.branch == ref][:1]
+        found = _newest(connection, [run for run in every if run.branch == ref])
     if not found and ask_git and (commit := _ask_git(ref)):
         found = _of_commit(every, commit)
     if not found:
@@ -70,21 +73,29 @@ def resolve_base(
         old = [run for run in runs(connection, project, of=usual) if run.started <= before]
         if not old:
             raise NothingBeforeError(f"branch {usual[0]} has no run {ref} before {head[0].name!r}")
-        return old[:1]
+        return _newest(connection, old)
     oldest = min((run.started, run.id) for run in head)
     named = {run.branch for run in runs(connection, project)}
     is_branch = ref in {*named, *USUAL, default_branch(connection, project)}
     if ref in ("previous", "latest") or is_branch:
         board = board_of(connection, project, ref if is_branch else None)
-        earlier = [
-            run
-            for run in runs(connection, project, of=board)
-            if (run.started, run.id) < oldest and run.id not in {one.id for one in head}
-        ]
+        every = runs(connection, project, of=board)
+        # The other sessions of the head are no base for it.
+        own = {one.id for one in head}
+        for group in sessions(connection, every[:_NEAR]):
+            if any(run.id in own for run in group):
+                own |= {run.id for run in group}
+        earlier = [run for run in every if (run.started, run.id) < oldest and run.id not in own]
         if not earlier:
             raise NothingBeforeError(f"branch {board[0]} has no run before {head[0].name!r}")
-        return earlier[:1]
+        return _newest(connection, earlier)
     return resolve(connection, project, ref, ask_git)
+
+
+def _newest(connection: Connection, some: Sequence[RunInfo], place: int = 0) -> list[RunInfo]:
+    """The newest of some runs, or the one before it, with the sessions that belong to it."""
+    groups = sessions(connection, some[:_NEAR])
+    return groups[place] if place < len(groups) else []
 
 
 def _of_release(every: list[RunInfo], release: str, ask_git: bool) -> list[RunInfo]:

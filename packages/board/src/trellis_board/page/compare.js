@@ -10,11 +10,14 @@ Board.Compare = class {
     this.out = document.getElementById("changes");
     const branches = [...new Set(Board.comparable.map((run) => run.branch).filter(Boolean))];
     const commits = [...new Set(Board.comparable.map((run) => run.commit).filter(Boolean))];
+    const told = (run) => `${Board.date(run.started)} · ${Board.commit(run.commit)} · ${run.branch ?? "no branch"}`;
+    const sessions = Board.comparable.filter((run) => Board.sessions.get(run.name)?.[0] === run.name);
     for (const select of [this.base, this.head]) {
       select.append(
         this.group("Newest run of a branch", branches.map((branch) => [`branch:${branch}`, branch])),
-        this.group("Runs", Board.comparable.map((run) =>
-          [`run:${run.name}`, `${Board.date(run.started)} · ${Board.commit(run.commit)} · ${run.branch ?? "no branch"} · ${run.name}`])),
+        ...(sessions.length ? [this.group("Sessions of one suite", sessions.map((run) =>
+          [`sessions:${run.name}`, `${told(run)} · ${Board.sessions.get(run.name).length} sessions`]))] : []),
+        this.group("Runs", Board.comparable.map((run) => [`run:${run.name}`, `${told(run)} · ${run.name}`])),
         this.group("Commits", commits.map((commit) => [`commit:${commit}`, Board.commit(commit)])));
       select.addEventListener("change", () => { this.changed(); this.draw(); });
     }
@@ -32,22 +35,27 @@ Board.Compare = class {
     return group;
   }
 
-  // Choose a pair; without one, the newest run of the default branch against the one before.
+  // Choose a pair; without one, the newest run of the default branch against the one before. The
+  // sessions of a suite that is run once for each backend count as one run.
   choose(base, head) {
     const ofBoard = Board.comparable.filter(({ branch }) => !branch || branch === Board.defaultBranch);
     const newest = this.runs(head ?? "")[0] ?? ofBoard[0] ?? Board.comparable[0];
-    const before = ofBoard.find((run) => newest && run.started < newest.started);
-    this.head.value = head || (newest ? `run:${newest.name}` : "");
-    this.base.value = base || (before ? `run:${before.name}` : this.head.value);
+    const own = newest ? Board.sessions.get(newest.name) ?? [] : [];
+    const before = ofBoard.find((run) => newest && run.started < newest.started && !own.includes(run.name));
+    const option = ({ name }) => (Board.sessions.has(name) ? `sessions:${Board.sessions.get(name)[0]}` : `run:${name}`);
+    this.head.value = head || (newest ? option(newest) : "");
+    this.base.value = base || (before ? option(before) : this.head.value);
   }
 
   // The runs that an option stands for, newest first.
   runs(ref) {
     const split = ref.indexOf(":");
     const [kind, name] = [ref.slice(0, split), ref.slice(split + 1)];
-    const key = { run: "name", commit: "commit", branch: "branch" }[kind];
+    const key = { run: "name", sessions: "name", commit: "commit", branch: "branch" }[kind];
     const found = Board.comparable.filter((run) => run[key] === name);
-    return kind === "branch" ? found.slice(0, 1) : found;
+    if (kind === "run" || kind === "commit" || !found.length) return found;
+    const together = Board.sessions.get(found[0].name) ?? [found[0].name];
+    return Board.comparable.filter((run) => together.includes(run.name));
   }
 
   // Cells by test and backend; where a commit has several runs, of the newest that has the cell.

@@ -76,6 +76,7 @@ Board.read = (overview) => {
   const toRun = ([id, name, commit, branch, started]) => ({ id, name, commit, branch, started });
   Board.runs = overview.runs.map(toRun);
   Board.comparable = overview.comparable.map(toRun);
+  Board.sessions = new Map(overview.sessions.flatMap((names) => names.map((name) => [name, names])));
   Board.died = new Map(overview.died);
   Board.runById = new Map([...Board.comparable, ...Board.runs].map((run) => [run.id, run]));
   Board.modules = overview.modules.map(([id, name]) => ({ id, name }));
