@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -37,10 +38,11 @@ class Checkout:
             **{f"GIT_{who}_EMAIL": "board@example.org" for who in ("AUTHOR", "COMMITTER")},
         }
 
-    def start(self, script, **environment):
+    def start(self, script, start_new_session=False, **environment):
         return subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=self.folder,
+            start_new_session=start_new_session,
             env={**self.environment, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -297,16 +299,23 @@ def gitlab_pages(checkout):
     }
 
 
-def test_a_job_that_died_is_part_of_the_board(checkout):
-    """The pytest of one job is killed; the step after it records how far it came."""
-    clone = checkout()
-    (clone.folder / "test_dies.py").write_text(
-        "import os, pytest\n"
-        "def test_first():\n    assert 1 == 1\n"
-        "def test_dies():\n    os._exit(3)\n"
-        "def test_last():\n    assert 1 == 1\n"
-    )
-    ((record, variables),) = github_steps("record")
+DYING = """
+import os, pytest, time
+def test_first():
+    assert 1 == 1
+def test_dies():
+    open("started", "w").close()
+    {how}
+def test_last():
+    assert 1 == 1
+"""
+
+
+def recording_job(clone, how):
+    """The steps of a job that records, as the runner starts them: name, tests, and what comes after
+    them in any case; and the variables of all."""
+    (clone.folder / "test_dies.py").write_text(DYING.format(how=how))
+    steps = list(github_steps("record"))
     given = action_variables(
         clone,
         BOARD_PROJECT="project",
@@ -314,17 +323,87 @@ def test_a_job_that_died_is_part_of_the_board(checkout):
         BOARD_SHARD="numpy cpu",
         BACKEND="numpy",
         PYTEST=f"{sys.executable} -m pytest -p trellis_board.plugin",
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
     )
-    assert variables <= set(given)
-    died = clone.start(record, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **given)
+    assert set().union(*(variables for _, variables in steps)) <= set(given)
+    (name, tests, after), _ = zip(*steps, strict=True)
+    clone.run(name, **given)
+    told = open(given["GITHUB_ENV"]).read()
+    assert told == "BOARD_FILE=board-numpy-cpu.sqlite\n"
+    return tests, after, {**given, "BOARD_FILE": "board-numpy-cpu.sqlite"}
+
+
+def check_death(store):
+    found = {test: outcome for (test, _), outcome in outcomes(store).items()}
+    assert found == {"test_first": "success", "test_dies": "error", "test_last": "died"}
+
+
+def test_a_job_that_died_is_part_of_the_board(checkout):
+    """The pytest of one job is killed; the step after it records how far it came."""
+    clone = checkout()
+    tests, after, given = recording_job(clone, "os._exit(3)")
+    died = clone.start(tests, **given)
     died.communicate(timeout=300)
-    assert died.returncode == 3
-    assert open(given["GITHUB_ENV"]).read() == "BOARD_FILE=board-numpy-cpu.sqlite\n"
-    found = {
-        test: outcome
-        for (test, _), outcome in outcomes(clone.folder / "board-numpy-cpu.sqlite").items()
-    }
-    assert (found["test_first"], found["test_dies"]) == ("success", "error")
+    assert died.returncode == 3, "the job fails as the tests do"
+    clone.run(after, **given)
+    check_death(clone.folder / "board-numpy-cpu.sqlite")
+
+
+def test_a_job_that_is_cancelled_is_part_of_the_board(checkout):
+    """The runner kills the step of the tests with all its processes: no line of it runs after."""
+    clone = checkout()
+    tests, after, given = recording_job(clone, "time.sleep(600)")
+    killed = clone.start(tests, start_new_session=True, **given)
+    wait_for(clone.folder / "started")
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=300)
+    clone.run(after, **given)
+    check_death(clone.folder / "board-numpy-cpu.sqlite")
+
+
+@pytest.mark.parametrize("store", ["empty", "gone"])
+def test_a_journal_is_part_of_the_board(checkout, store):
+    """Not even the step after the tests ran: what is uploaded and merged is the journal."""
+    clone = checkout()
+    tests, _, given = recording_job(clone, "time.sleep(600)")
+    killed = clone.start(tests, start_new_session=True, **given)
+    wait_for(clone.folder / "started")
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=300)
+    temporary = clone.folder.with_name("temp")
+    parts = temporary / "parts" / "board-numpy-cpu.sqlite"
+    parts.mkdir(parents=True)
+    for file in clone.folder.glob("board-numpy-cpu.sqlite*"):
+        if store == "empty" or file.suffix == ".jsonl":
+            file.rename(parts / file.name)
+    (parts / "board-numpy-cpu.sqlite-run-9-torn.jsonl").write_text("[")
+    ((script, _),) = github_steps("publish")
+    clone.run(script, **{**given, "RUNNER_TEMP": str(temporary)})
+    clone.run("bash .gitlab/board-history.sh fetch h.sqlite")
+    check_death(clone.folder / "h.sqlite")
+
+
+def wait_for(file):
+    until = time.monotonic() + 120
+    while not file.exists():
+        assert time.monotonic() < until, f"{file} did not come"
+        time.sleep(0.05)
+
+
+def test_what_comes_after_the_tests_is_done_for_jobs_that_are_cancelled_too():
+    steps = [step for step in action_steps() if "inputs.do == 'record'" in step["if"]]
+    (tests,) = [place for place, step in enumerate(steps) if "PYTEST" in step.get("env", {})]
+    before, after = steps[: tests + 1], steps[tests + 1 :]
+    always = "always() && inputs.do == 'record' && env.BOARD_FILE != ''"
+    assert [step["if"] for step in after] == [always, always]
+    assert {step["if"] for step in before} == {"inputs.do == 'record'"}
+    assert after[1]["with"] == {"name": "${{ env.BOARD_FILE }}", "path": "${{ env.BOARD_FILE }}*"}
+    # GitLab: what comes after the script has time left, and the journal is an artifact.
+    job = gitlab_pipeline()["board:test"]
+    assert job["artifacts"]["when"] == "always"
+    assert job["artifacts"]["paths"] == ["board-*.sqlite*"]
+    assert (job["timeout"], job["variables"]["RUNNER_SCRIPT_TIMEOUT"]) == ("1h", "50m")
+    assert job["after_script"] == ['trellis-board runs --store "board-$BACKEND.sqlite"']
 
 
 def test_the_first_pull_request_has_nothing_to_compare_with(checkout):

@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"trellis-board: {error}; pip install 'trellis-board[server]'", file=sys.stderr)
         return 2
     try:
-        merged = arguments.files if arguments.board_command == "merge" else []
+        merged = _sources(arguments) if arguments.board_command == "merge" else []
         for address in filter(None, (arguments.store, *merged)):
             _recover(address)
         code: int = (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
@@ -143,6 +143,16 @@ def run(arguments: argparse.Namespace) -> int:
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
         print(f"trellis-board {arguments.board_command}: {_told(error)}", file=sys.stderr)
         return 2
+
+
+def _sources(arguments: argparse.Namespace) -> list[str]:
+    """The stores that are to be merged; a session that died may have left nothing but a journal."""
+    from .journal import store_of
+
+    given = arguments.files
+    arguments.files = list(dict.fromkeys(map(store_of, given)))
+    arguments.only_journals = set(arguments.files).difference(given)
+    return arguments.files
 
 
 def _told(error: Exception) -> str:

@@ -14,6 +14,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ try:
 except ImportError:  # Windows: there an open file cannot be renamed, which tells the same
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Journal", "part_of", "place_for", "read", "recover", "write_plan"]
+__all__ = ["Journal", "part_of", "place_for", "read", "recover", "store_of", "write_plan"]
 
 
 def place_for(address: str, cache: Path | None) -> Path | None:
@@ -44,6 +45,15 @@ def place_for(address: str, cache: Path | None) -> Path | None:
     if cache is None:
         return None
     return cache / f"{hashlib.sha256(address.encode()).hexdigest()[:12]}-run-"
+
+
+def store_of(path: str) -> str:
+    """The store of a journal beside it; any other path is that of a store.
+
+    >>> store_of("parts/b.sqlite-run-7-c0ffee00.jsonl"), store_of("b.sqlite")
+    ('parts/b.sqlite', 'b.sqlite')
+    """
+    return re.sub(r"-run-[^/\\]*\.jsonl$", "", path)
 
 
 _quoted = json.encoder.encode_basestring_ascii

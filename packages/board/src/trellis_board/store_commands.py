@@ -17,7 +17,12 @@ __all__ = ["COMMANDS", "add_store_commands"]
 def add_store_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Describe the command lines; `command` makes a parser of one name and help."""
     new = command("merge", "merge the runs of other stores into this one")
-    new.add_argument("files", nargs="+", metavar="STORE", help="stores to read")
+    new.add_argument(
+        "files",
+        nargs="+",
+        metavar="STORE",
+        help="stores to read, or the journals that sessions which died left beside them",
+    )
 
     new = command("configure", "keep a board.toml as the settings of a project")
     new.add_argument("file", type=Path, nargs="?", default=Path("board.toml"), metavar="FILE")
@@ -71,6 +76,9 @@ def _merge(arguments: argparse.Namespace) -> int:
 
     target = Store.open(arguments.store)
     for file in arguments.files:
+        if file in arguments.only_journals and not Path(file).is_file():
+            print(f"{file}: 0 parts")  # the journal told nothing that could be recorded
+            continue
         source = Store.open(file, create=False)
         taken = merge_store(source, target, arguments.project)
         source.close()
