@@ -21,7 +21,7 @@ from trellis_board.commands import main
 from trellis_board.queries import UnknownNameError, find_project
 from trellis_board.ready import Ready
 from trellis_board.recording import project_id
-from trellis_board.records import Result
+from trellis_board.records import BrokenModule, Result
 from trellis_board.server import make_app
 from trellis_board.settings import save
 from trellis_board.store import Store
@@ -558,6 +558,14 @@ def test_the_front_page_of_an_organisation(store, client, tmp_path):
     assert "one" not in client_of_private(store).get("/").text, (
         "names of private boards are not told"
     )
+
+
+def test_a_score_names_modules_that_could_not_be_imported(store, client):
+    part = make_part("1", tanh__numpy="success", tanh__torch="success")
+    part.broken = [BrokenModule("tests/test_new", "ImportError")]
+    store.for_project("one").record(part)
+    expected = {"green": 1, "of": 1, "target": None, "broken": ["tests/test_new"]}
+    assert client.get("/api/v1/projects/one/score").json() == expected
 
 
 def client_of_private(store):

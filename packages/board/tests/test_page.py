@@ -11,9 +11,10 @@ import uvicorn
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from trellis_board.outcomes import OUTCOMES
 from trellis_board.queries import find_project
 from trellis_board.recording import project_id
-from trellis_board.records import Part, Result
+from trellis_board.records import BrokenModule, Part, Result
 from trellis_board.server import make_app
 from trellis_board.settings import save
 from trellis_board.static_page import write_page
@@ -564,4 +565,20 @@ def test_sessions_of_a_suite_are_compared_as_one(page, tmp_path):
     page.choose("#head", "run:1numpy")  # a session that is named is that one
     page.wait(f"{status}.includes('1 change')")
     assert page.text("#compare-status") == "0 regressions, 1 change", "torch was not run in it"
+    assert page.complaints() == []
+
+
+def test_a_module_that_cannot_be_imported_is_told_above_the_cards(page, tmp_path):
+    store = Store.open(tmp_path / "b.sqlite")
+    part = make_part("1", tanh__numpy="success", tanh__torch="success")
+    part.broken = [BrokenModule(EVIL, "ImportError")]
+    store.for_project("p").record(part)
+    with store.writing() as connection:
+        write_page(connection, find_project(connection, "p"), tmp_path / "page")
+    page.open((tmp_path / "page" / "index.html").as_uri())
+    assert page.text("#broken-modules") == f"1 module could not be imported: {EVIL}."
+    assert page.driver.title == "p · board", "the name of a module ran as a script"
+    joint = (tmp_path / "page" / "badges" / "joint.svg").read_text()
+    assert "1 / 1" in joint
+    assert OUTCOMES["success"].colour not in joint, "all green would be too much to say"
     assert page.complaints() == []

@@ -226,7 +226,8 @@ def test_the_api_and_the_feed(board, connection):
             "never": [],
         }
     ]
-    assert client.get("/api/v1/projects/p/score").json() == {"green": 2, "of": 6, "target": 90.0}
+    score = {"green": 2, "of": 6, "target": 90.0, "broken": []}
+    assert client.get("/api/v1/projects/p/score").json() == score
     for address in ("/api/v1/projects/p/rows", "/p/p/feed.xml"):
         refused = client.get(address, params={"q": "torc:red"})
         assert refused.status_code == 400

@@ -7,7 +7,12 @@ import re
 
 import pytest
 
+from trellis_board.broken import broken_modules
 from trellis_board.commands import main
+from trellis_board.front_page import front_page, project_lines
+from trellis_board.page_data import overview
+from trellis_board.queries import find_project
+from trellis_board.store import Store
 
 from .helpers import latest_cells, outcomes
 from .test_torture import run, torture  # noqa: F401
@@ -122,8 +127,21 @@ def test_a_module_that_was_never_seen_is_shown_and_counted(project, capsys):
     broken = project / "checking" / "test_new.py"
     broken.write_text("import no_such_module\n")
     arguments = ("--board", "b.sqlite", "checking/test_dies.py", "checking/test_new.py")
-    run(project, *arguments, BOARD_RUN_ID="2")
+    done = run(project, *arguments, BOARD_RUN_ID="2")
+    assert "run 2 recorded: 1 module could not be imported\n" in done.stdout
+    done = run(project, *arguments, "--continue-on-collection-errors", BOARD_RUN_ID="2")
+    said = r"run 2 recorded: \d+ success.*, 1 module could not be imported\n"
+    assert re.search(said, done.stdout)
     store = str(project / "b.sqlite")
+    assert main(["score", "--store", store]) == 0
+    said = "1 module could not be imported: checking/test_new"
+    assert said in capsys.readouterr().out.splitlines()
+    assert main(["score", "--strict", "--store", store]) == 1
+    with Store.open(store).reading() as connection:
+        id = find_project(connection, None)
+        assert said in front_page(project_lines(connection))
+        assert overview(connection, id, "p")["broken"] == said
+    capsys.readouterr()
     cell = latest_cells(store)["(collection)", "any"]
     assert cell.outcome == "error"
     assert "no_such_module" in cell.message
@@ -133,12 +151,44 @@ def test_a_module_that_was_never_seen_is_shown_and_counted(project, capsys):
     run(project, *arguments, BOARD_RUN_ID="3")
     found = outcomes(store)
     assert (found["(collection)", "any"], found["test_new", "any"]) == ("success", "success")
+    assert main(["score", "--strict", "--store", store]) == 0
+    assert "imported" not in capsys.readouterr().out
 
 
 def test_such_a_module_of_one_backend(project):
     (project / "checking" / "test_new.py").write_text("import no_such_module\n")
     run(project, "--board", "b.sqlite", "--board-backend", "torch", "checking/test_new.py")
-    assert outcomes(project / "b.sqlite") == {("(collection)", "torch"): "error"}
+    store = project / "b.sqlite"
+    assert outcomes(store) == {("(collection)", "torch"): "error"}
+    # Another backend can import it: that does not mend it for this one.
+    (project / "checking" / "test_new.py").write_text("def test_new():\n    assert 1 == 1\n")
+    run(project, "--board", "b.sqlite", "--board-backend", "numpy", "checking/test_new.py")
+    assert broken_in(store) == ["checking/test_new"]
+    assert outcomes(store)["(collection)", "torch"] == "error"
+    run(project, "--board", "b.sqlite", "--board-backend", "torch", "checking/test_new.py")
+    assert broken_in(store) == []
+
+
+def test_a_module_that_had_tests_and_is_broken(project):
+    """Its cells are errors, one of them without a backend in no share at all."""
+    new = project / "checking" / "test_new.py"
+    arguments = ("--board", "b.sqlite", "checking/test_new.py")
+    store = project / "b.sqlite"
+    for text, expected in (
+        ("def test_one():\n    assert 1 == 1\ndef test_two():\n    assert 1 == 1\n", []),
+        ("import no_such_module\n", ["checking/test_new"]),
+        ("import no_such_module\n", ["checking/test_new"]),
+        ("def test_one():\n    assert 1 == 1\n", []),  # the other test is gone, its cell stays
+    ):
+        new.write_text(text)
+        run(project, *arguments)
+        assert broken_in(store) == expected
+    assert outcomes(store)["test_two", "any"] == "error"
+
+
+def broken_in(store):
+    with Store.open(store).reading() as connection:
+        return broken_modules(connection, find_project(connection, None))
 
 
 def test_plain_asserts_let_all_checks_count(project):
@@ -153,5 +203,8 @@ def test_a_run_that_died_keeps_what_was_known(project, capsys):
     assert main(["diff", "--store", store, "--base", "1", "--head", "2"]) == 1
     told = capsys.readouterr().out
     assert "run 2 died at 66 %" in told
+    assert main(["score", "--store", store]) == 0
+    told = capsys.readouterr().out
+    assert "the newest run died at 66 %: cells that it did not reach show older runs" in told
     assert outcomes(store)["test_after", "torch"] == "success"
     assert outcomes(store)["test_dies", "torch"] == "error"

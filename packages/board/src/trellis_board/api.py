@@ -27,6 +27,7 @@ from .api_models import (
     read_part,
 )
 from .branches import board_of
+from .broken import broken_modules
 from .diff import compare
 from .kept import Kept
 from .page_data import HISTORY_DEPTH
@@ -261,7 +262,9 @@ def api_router(
 
         def answer(connection: Connection, id: int) -> ScoreOut:
             green, of = joint_score(kept(connection, id, branch))
-            return ScoreOut(green=green, of=of, target=read_settings(connection, id).target)
+            target = read_settings(connection, id).target
+            broken = broken_modules(connection, id, branch)
+            return ScoreOut(green=green, of=of, target=target, broken=broken)
 
         return read(project, bearer, answer)
 

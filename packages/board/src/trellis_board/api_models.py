@@ -221,6 +221,8 @@ class ScoreOut(BaseModel):
     green: int
     of: int
     target: float | None
+    broken: list[str]
+    """Modules that could not be imported: none of their tests is counted, or all are red."""
 
 
 class ChangeOut(BaseModel):

@@ -12,6 +12,7 @@ from html import escape
 
 from sqlalchemy import Connection
 
+from .broken import broken_modules
 from .layout import board_layout, score
 from .outcomes import OUTCOMES, is_red
 from .queries import backend_names, modules, states
@@ -52,7 +53,8 @@ def all_badges(connection: Connection, project: int, project_name: str) -> dict[
     made = {"all.svg": _summary(settings.title or project_name, whole)}
     green, of = joint_score(board_rows(connection, project))
     if of:
-        colour = OUTCOMES["success" if green == of else "hollow"].colour
+        is_whole = green == of and not broken_modules(connection, project)
+        colour = OUTCOMES["success" if is_whole else "hollow"].colour
         made["joint.svg"] = badge("all backends", f"{green} / {of}", colour)
     backends = backend_names(connection, project)
     files = file_names(backends.values())

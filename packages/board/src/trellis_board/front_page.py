@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from . import schema
 from .branches import board_of
+from .broken import broken_modules, told
 from .kept import Read
 from .queries import died_at, project_names, runs
 from .rows import Joint, board_rows, joint_score
@@ -37,6 +38,8 @@ class ProjectLine:
     started: float | None
     commit: str | None
     died: int | None
+    broken: tuple[str, ...] = ()
+    """Modules that could not be imported."""
 
 
 def joint_of_board(connection: Connection, project: int, branch: str | None = None) -> Joint:
@@ -70,6 +73,7 @@ def project_lines(
                 last.started if last else None,
                 last.commit if last else None,
                 died_at(connection, [last.id]).get(last.id) if last else None,
+                tuple(broken_modules(connection, id)),
             )
         )
     return lines
@@ -109,6 +113,8 @@ def _row(line: ProjectLine, now: float) -> str:
     if line.target is not None:
         met = of and 100 * green >= line.target * of
         score += f' <span class="{"met" if met else "missed"}">target {line.target:g}%</span>'
+    if line.broken:
+        score += f'<br><span class="missed">{escape(as_xml(told(line.broken)))}</span>'
     died = f", died at {line.died} %" if line.died is not None else ""
     commit = f" at {escape(as_xml(line.commit[:10]))}" if line.commit else ""
     last = f"{_age(now - line.started)} ago{commit}{died}" if line.started else "never"

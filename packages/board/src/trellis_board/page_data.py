@@ -21,6 +21,7 @@ from sqlalchemy import Connection, select
 
 from . import schema
 from .branches import board_of, branches, default_branch
+from .broken import broken_modules, told
 from .layout import board_layout
 from .outcomes import OUTCOMES, SEVERITY
 from .packed import pack
@@ -103,6 +104,7 @@ def overview(
     past = pasts(connection, project, branch, not_green(cells))
     every = modules(connection, project)
     comparable = _comparable(connection, project)
+    broken = broken_modules(connection, project, branch)
     return {
         "project": project_name,
         "title": settings.title,
@@ -121,6 +123,7 @@ def overview(
         ],
         "runs": _runs(shown),
         "died": [*died_at(connection, [run.id for run in shown[:1]]).items()],
+        "broken": told(broken) if broken else None,
         "comparable": _runs(comparable),
         # Names of runs that are compared as one.
         "sessions": [

@@ -260,21 +260,24 @@ def _row_of_module(
 def _results_of_mended_modules(
     connection: Connection, project: int, part: Part
 ) -> Iterator[tuple[int, int, Result]]:
-    """A pass in the row of a module for itself, once its tests can be collected."""
-    shown, test, module = schema.cell, schema.test, schema.module
+    """A pass in the row of a module for itself, once its tests can be collected; in the column of a
+    backend only if this session has that backend."""
+    shown, test, module, backend = schema.cell, schema.test, schema.module, schema.backend
     query = (
-        select(shown.c.test_id, shown.c.backend_id, module.c.name)
+        select(shown.c.test_id, shown.c.backend_id, module.c.name, backend.c.name)
         .distinct()
         .join(test, test.c.id == shown.c.test_id)
         .join(module, module.c.id == test.c.module_id)
+        .join(backend, backend.c.id == shown.c.backend_id)
         .where(module.c.project_id == project, test.c.name == COLLECTION)
         .where(shown.c.outcome == "error")
     )
     broken = {each.module for each in part.broken}
     collected = {result.module for result in part.results}
-    for test_id, backend_id, name in connection.execute(query).all():
+    columns = {PLAIN, *(result.backend for result in part.results)}
+    for test_id, backend_id, name, column in connection.execute(query).all():
         is_here = any(seen == name or seen.startswith(f"{name}/") for seen in collected)
-        if is_here and name not in broken:
+        if is_here and name not in broken and column in columns:
             passed = Result(name, COLLECTION, "", "success", message="it can be collected again")
             yield test_id, backend_id, passed
 

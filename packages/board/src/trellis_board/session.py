@@ -168,8 +168,10 @@ class Session:
             return not is_unreachable(error)
         else:
             counts = Counter(result.outcome for result in part.results)
-            told = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
-            self._said.append(f"board: run {part.run} recorded: {told or 'broken modules only'}")
+            told = [f"{counts[name]} {name}" for name in OUTCOMES if counts[name]]
+            if broken := len(part.broken):
+                told.append(f"{broken} module{'' if broken == 1 else 's'} could not be imported")
+            self._said.append(f"board: run {part.run} recorded: {', '.join(told)}")
             page = getattr(self._destination, "page", None)  # that of a server
             self._said += [f"board: {page}"] if page else []
             self._said += self._watcher.seen.told()

@@ -67,7 +67,11 @@ def add_store_commands(command: Callable[[str, str], argparse.ArgumentParser]) -
 
     new = command("score", "tests green on all backends, and cells green on each; by group")
     new.add_argument("--branch", help="the board of this branch; default: the default branch")
-    new.add_argument("--strict", action="store_true", help="exit 1 below the target of board.toml")
+    new.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit 1 below the target of board.toml, and if a module could not be imported",
+    )
 
 
 def _merge(arguments: argparse.Namespace) -> int:
@@ -237,8 +241,10 @@ def _query(arguments: argparse.Namespace) -> int:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    from .branches import board_of
+    from .broken import broken_modules, told
     from .layout import score
-    from .queries import find_project
+    from .queries import died_at, find_project, runs
     from .rows import board_rows, column_labels, joint_score
     from .settings import read_settings
     from .store import Store
@@ -249,6 +255,9 @@ def _score(arguments: argparse.Namespace) -> int:
         settings = read_settings(connection, project)
         labels = column_labels(connection, project, arguments.branch)
         rows = board_rows(connection, project, arguments.branch)
+        broken = broken_modules(connection, project, arguments.branch)
+        newest = runs(connection, project, 1, board_of(connection, project, arguments.branch))
+        died = died_at(connection, [run.id for run in newest])
     joint = joint_score(rows)
     target = f", target {settings.target:g} %" if settings.target else ""
     print(f"{_share(*joint)}  green on all backends{target}")
@@ -258,8 +267,15 @@ def _score(arguments: argparse.Namespace) -> int:
     for group in settings.groups:
         of_group = joint_score(row for row in rows if row.group == group.name)
         print(on_one_line(f"{_share(*of_group)}  green on all backends: {group.name}"))
+    for percent in died.values():
+        print(
+            f"the newest run died at {percent} %: cells that it did not reach show older runs, "
+            "or that it died"
+        )
+    if broken:
+        print(on_one_line(told(broken)))
     missed = settings.target is not None and 100 * joint.green < settings.target * joint.of
-    return 1 if arguments.strict and missed else 0
+    return 1 if arguments.strict and (missed or broken) else 0
 
 
 def _capabilities(arguments: argparse.Namespace) -> int:

@@ -176,6 +176,8 @@
     $("died").hidden = reached === undefined;
     $("died").textContent = reached === undefined ? ""
       : `The latest run died at ${reached} %. Cells that it did not reach show older runs, or that it died.`;
+    $("broken-modules").hidden = Board.broken === null;
+    $("broken-modules").textContent = Board.broken === null ? "" : `${Board.broken}.`;
     $("branches").hidden = Board.branches.length < 2;
     $("branch").replaceChildren(...Board.branches.map((branch) => make("option", {}, branch.name)));
     $("branch").value = Board.branch;

@@ -78,6 +78,7 @@ Board.read = (overview) => {
   Board.comparable = overview.comparable.map(toRun);
   Board.sessions = new Map(overview.sessions.flatMap((names) => names.map((name) => [name, names])));
   Board.died = new Map(overview.died);
+  Board.broken = overview.broken;
   Board.runById = new Map([...Board.comparable, ...Board.runs].map((run) => [run.id, run]));
   Board.modules = overview.modules.map(([id, name]) => ({ id, name }));
   Board.tests = [];
