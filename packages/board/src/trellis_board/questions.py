@@ -203,9 +203,14 @@ class Question:
             r"count\(([^()]*)\)\s*([<>!]?=|<|>)\s*(\d+)", word, re.IGNORECASE
         ).groups()  # type: ignore[union-attr]
         kinds, compare = _kinds(kind.strip()), _COMPARE[sign]
-        return _once_for_equal_cells(
-            lambda row: compare(sum(_has(row, column, kinds) for column in _all(row)), int(number))
-        )
+
+        def count(row: Row) -> bool:
+            # A test without a backend is in no column: there is nothing to count.
+            is_plain = row.cells.keys().isdisjoint(self._columns)
+            number_of = sum(_has(row, column, kinds) for column in _all(row))
+            return not is_plain and compare(number_of, int(number))
+
+        return _once_for_equal_cells(count)
 
     def _only(self, name: str) -> Test:
         columns = self._named(name)
