@@ -140,7 +140,13 @@ def test_versions_of_a_package(monkeypatch):
         "0.10.0",
         "0.10.2",
     ]
-    assert bisect.versions_between("jax", "0.6..0.9.1") == ["0.6.0", "0.6.2", "0.7.0", "0.9.1"]
+    # The good one is none of them: 0.6 is the oldest of its series. The newest, 0.6.2, may be red.
+    assert bisect.versions_between("jax", "0.6..0.9.1") == ["0.6.2", "0.7.0", "0.9.1"]
+    assert bisect.versions_between("jax", "0.6.1..0.9.1") == ["0.6.2", "0.7.0", "0.9.1"]
+    assert bisect.versions_between("jax", "0..0.6") == ["0.6.0", "0.6.2"]
+    assert bisect.versions_between("jax", "0.6.2.0..0.9") == ["0.7.0", "0.9.1"]
+    span = bisect.versions_between("jax", "0.6..0.10")
+    assert Search(span).most_runs == 4, "of five candidates"
     with pytest.raises(ValueError, match="expected a package and GOOD"):
         bisect.versions_between("jax", "0.6")
 

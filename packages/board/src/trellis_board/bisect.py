@@ -134,7 +134,11 @@ def commits_between(root: Path, span: str) -> list[str]:
 
 
 def versions_between(package: str, span: str, python: str = sys.executable) -> list[str]:
-    """The versions of a package after the good one up to the bad one, from old to new, by pip."""
+    """The versions of a package after the good one up to the bad one, from old to new, by pip.
+
+    ``0.6`` as the good one is the oldest 0.6.x, as the bad one the newest: what lies between is
+    tried, and nothing is taken to be green that may be red.
+    """
     good, dots, bad = span.partition("..")
     if not (dots and good and bad) or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", package):
         raise ValueError(f"{package} {span!r}; expected a package and GOOD..BAD, as jax 0.6..0.10")
@@ -143,13 +147,22 @@ def versions_between(package: str, span: str, python: str = sys.executable) -> l
     if found is None:
         raise ValueError(f"pip knows no versions of {package}: {listed.stderr.strip()[-200:]}")
     every = sorted({v.strip() for v in found[1].split(",")}, key=_numbers)
-    return [v for v in every if _numbers(good) < _numbers(v) and _in(v, bad)]
+    named = [v for v in every if _is_of(v, good)]
+    begin = _numbers(named[0] if named else good)
+    return [
+        v for v in every if begin < _numbers(v) and (_numbers(v) <= _numbers(bad) or _is_of(v, bad))
+    ]
 
 
-def _in(version: str, last: str) -> bool:
-    """Whether a version is at most `last`; ``0.10`` stands for every 0.10.x."""
-    numbers, end = _numbers(version), _numbers(last)
-    return numbers <= end or numbers[: len(end)] == end
+def _is_of(version: str, name: str) -> bool:
+    """Whether a version is what `name` says, or one of its series.
+
+    >>> _is_of("0.6.2", "0.6"), _is_of("0.6", "0.6.0"), _is_of("0.60.0", "0.6")
+    (True, True, False)
+    """
+    numbers, wanted = _numbers(version), _numbers(name)
+    missing = len(wanted) - len(numbers)
+    return (*numbers, *[0] * missing)[: len(wanted)] == wanted
 
 
 def _numbers(version: str) -> tuple[int, ...]:
