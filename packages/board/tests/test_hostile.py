@@ -567,7 +567,7 @@ def test_the_page_of_a_damaged_store_is_refused_in_words(tmp_path, capsys, state
     assert code == 2 or "backend" in statement, "cells of an unknown backend are not shown"
 
 
-@pytest.mark.parametrize("table", ["result", "cell", "tally"])
+@pytest.mark.parametrize("table", ["result", "cell", "standing"])
 @pytest.mark.parametrize("command", ["runs", "flaky", "html"])
 def test_an_outcome_that_no_board_knows_is_told(tmp_path, capsys, table, command):
     source = damaged(tmp_path / "s.sqlite", f"UPDATE {table} SET outcome = 'green'")

@@ -16,6 +16,7 @@ trellis_board.questions.QuestionError: no outcome 'fail'; expected success, skip
 from __future__ import annotations
 
 import functools
+import json
 import operator
 import re
 import time
@@ -93,7 +94,14 @@ class Row:
         """The text that words without a colon are looked for in."""
         return f"{self.module} {self.test} {self.line}".lower()
 
+    @functools.cached_property
+    def names(self) -> bytes:
+        """Module and test as JSON, the beginning of an object: to write them takes half the time
+        of an answer with many rows."""
+        return f'{{"module":{_quoted(self.module)},"test":{_quoted(self.test)}'.encode()
 
+
+_quoted = json.encoder.encode_basestring_ascii
 Test = Callable[[Row], bool]
 
 
@@ -120,12 +128,13 @@ class Question:
         if len(self._tokens) > _MOST_WORDS:
             raise QuestionError(f"{len(self._tokens)} words; expected {_MOST_WORDS} at most")
         self._place = 0
-        self._test = self._or(0) if self._tokens else _always
+        self.fits: Test = self._or(0) if self._tokens else _always
+        """The same as a call of the question: one step less for each row of a large board."""
         if self._place < len(self._tokens):
             raise QuestionError(f"unexpected {self._tokens[self._place]!r}")
 
     def __call__(self, row: Row) -> bool:
-        return self._test(row)
+        return self.fits(row)
 
     def _next(self) -> str | None:
         return self._tokens[self._place] if self._place < len(self._tokens) else None

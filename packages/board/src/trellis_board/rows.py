@@ -78,7 +78,7 @@ def matching_rows(
     labels = column_labels(connection, project, branch)
     ask = Question(question, labels, labels)
     every = (read or board_rows)(connection, project, branch)
-    return [row for row in every if ask(row)]
+    return list(filter(ask.fits, every))
 
 
 def column_labels(
