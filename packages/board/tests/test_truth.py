@@ -40,6 +40,33 @@ GREEN = {
     "test_a_limit_that_a_task_enters",
     "test_awaited_in_time",
 }
+VAIN = {
+    "test_a_constant": "the assert in line 17 cannot fail",
+    "test_a_constant_and_a_message_that_was_meant_to_be_compared": (
+        "the assert in line 22 cannot fail"
+    ),
+    "test_an_array_beside_itself": (
+        "assert_allclose in line 28 compares gradient with itself: that cannot fail"
+    ),
+    "test_all_of_nothing": "all(...) in line 37 had nothing to go through, or was not reached",
+    "test_all_of_no_list": "all(...) in line 42 had nothing to go through, or was not reached",
+    "test_all_in_a_branch_that_is_not_taken": (
+        "all(...) in line 48 had nothing to go through, or was not reached"
+    ),
+}
+NOT_IN_VAIN = {
+    "test_no_number_differs_from_itself",
+    "test_a_class_that_says_what_is_equal",
+    "test_reached_or_not",
+    "test_told_by_an_exception_of_another_kind",
+}
+NOT_IN_VAIN_ON_NUMPY = {
+    "test_all_of_something",
+    "test_all_of_a_list_with_a_name",
+    "test_not_a_number_is_not_equal",
+    "test_the_same_twice",
+    "test_the_same_object_by_two_names",
+}
 EXPECTED = {
     **{(test, backend): "hollow" for test in HOLLOW for backend in ("numpy", "torch")},
     **{(test, backend): "success" for test in GREEN for backend in ("numpy", "torch")},
@@ -95,6 +122,21 @@ def test_cell_by_cell(project, workers):
     assert re.search(r"np\.allclose in line \d+ is computed, and its answer dropped", told)
     told = cells["test_what_was_compared", "torch"].message
     assert "Compared were: 1 assert, assert_allclose of numpy.ndarray (2 times)" in told
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_checks_that_cannot_fail(project, workers):
+    done = run(project, "--board", "b.sqlite", *workers, "checking/test_vain.py")
+    found = latest_cells(project / "b.sqlite")
+    expected = {
+        **{(test, backend): "hollow" for test in VAIN for backend in ("numpy", "torch")},
+        **{(test, backend): "success" for test in NOT_IN_VAIN for backend in ("numpy", "torch")},
+        **{(test, "numpy"): "success" for test in NOT_IN_VAIN_ON_NUMPY},
+    }
+    assert {cell: result.outcome for cell, result in found.items()} == expected, done.stdout
+    for test, told in VAIN.items():
+        assert told in found[test, "torch"].message.splitlines()
+    assert found["test_all_of_something", "numpy"].comparisons == 2
 
 
 def test_a_part_of_a_list_has_the_same_rows(project):

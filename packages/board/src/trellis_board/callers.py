@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from types import FrameType
 
-__all__ = ["DATA", "MARK", "TESTING", "is_of_a_test", "let_all_count"]
+__all__ = ["DATA", "EACH", "ITSELF", "MARK", "TESTING", "is_of_a_test", "let_all_count"]
 
 MARK = "@board_asserted"
 """The name in the globals of a module whose asserts are a test's."""
+EACH = "@board_each"
+"""The name of the function that each element of an ``assert all(...)`` goes through."""
+ITSELF = "@board_itself"
+"""The lines in which something is compared with itself, and what."""
 DATA = "@board_data"
 """The first lines of the functions of a ``conftest.py`` that make data, and check nothing."""
 TESTING = frozenset({"testing", "_testing", "test_util", "test_utils", "testing_utils", "chex"})

@@ -24,11 +24,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 from .arrays import backends_in, family_of, holds, holds_openly
-from .callers import is_of_a_test
+from .callers import ITSELF, is_of_a_test
 
-__all__ = ["Tally", "asserted", "called", "converted", "note", "recording"]
+__all__ = ["Tally", "asserted", "called", "converted", "each", "note", "recording"]
+
+Value = TypeVar("Value")
 
 _MAX_FRAMES = 12
 
@@ -42,7 +45,7 @@ NOTHING_COMPARED = (
 class Tally:
     """What one test compared so far, for a cell of the backend called `backend`."""
 
-    __slots__ = ("calls", "count", "evidence", "family", "foreign", "looked", "seen")
+    __slots__ = ("calls", "count", "evidence", "family", "foreign", "looked", "seen", "vain")
 
     def __init__(self, backend: str) -> None:
         self.family = family_of(backend)
@@ -51,6 +54,8 @@ class Tally:
         """The comparison functions that were called, by name; the rest of `count` are asserts."""
         self.foreign: Counter[str] = Counter()
         """Comparisons that the library made for itself, and where."""
+        self.vain: Counter[str] = Counter()
+        """Comparisons of an array with itself, and where."""
         self.seen: frozenset[str] = frozenset()
         self.evidence = False
         self.looked = False
@@ -73,7 +78,15 @@ class Tally:
         """Why a pass cannot be trusted, or None if it can; `more` is known of the test's text."""
         if self.count == 0:
             found = [f"{_times(self.foreign)}: those are checks of the library's own"]
-            return "\n".join([NOTHING_COMPARED, *(found if self.foreign else []), *more])
+            vain = [f"{_times(self.vain)}: that cannot fail"]
+            return "\n".join(
+                [
+                    NOTHING_COMPARED,
+                    *(found if self.foreign else []),
+                    *(vain if self.vain else []),
+                    *more,
+                ]
+            )
         if self.seen and not self.evidence and self.family is not None:
             compared = ", ".join(sorted(self.seen))
             return (
@@ -133,11 +146,26 @@ def called(name: str, *operands: object) -> None:
     if tally is None:
         return
     frame = sys._getframe(2)  # behind the function that was put around it
-    if is_of_a_test(frame, name):
+    if not is_of_a_test(frame, name):
+        tally.foreign[f"{name} in {frame.f_globals.get('__name__', '?')}"] += 1
+    elif what := _compared_with_itself(frame, operands):
+        tally.vain[f"{name} in line {frame.f_lineno} compares {what} with itself"] += 1
+    else:
         tally.calls[f"{name} of {_kinds(operands)}" if operands else name] += 1
         tally.add(operands, frame)
-    else:
-        tally.foreign[f"{name} in {frame.f_globals.get('__name__', '?')}"] += 1
+
+
+def _compared_with_itself(frame: FrameType, operands: tuple[object, ...]) -> str | None:
+    """What the code in `frame` calls an array that it compares with itself.
+
+    NumPy's own tests do that to try the functions that compare.
+    """
+    lines: Mapping[int, str] = frame.f_globals.get(ITSELF, {})
+    what = lines.get(frame.f_lineno)
+    if what is None or len(operands) < 2 or operands[0] is not operands[1]:
+        return None
+    is_numpys = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "numpy"
+    return what if backends_in(operands[:1]) and not is_numpys else None
 
 
 def _kinds(operands: tuple[object, ...]) -> str:
@@ -162,6 +190,17 @@ def asserted() -> None:
         return
     tally.looked = True
     tally.evidence |= _held_in_locals(sys._getframe(1), tally.family, holds_openly)
+
+
+def each(value: Value) -> Value:
+    """Say that `value` is one of those that an ``assert all(...)`` looks at, and give it back."""
+    tally = _current
+    if tally is not None:
+        tally.count += 1
+        if not (tally.looked or tally.family is None):
+            tally.looked = True
+            tally.evidence |= _held_in_locals(sys._getframe(1), tally.family, holds_openly)
+    return value
 
 
 def converted(original: object) -> None:

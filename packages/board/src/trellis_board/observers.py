@@ -149,10 +149,13 @@ def _leave_out_of_graphs(dynamo: Any) -> None:
 
     def called(name: str, *operands: object) -> None: ...
 
+    def each(value: Any) -> Any:
+        return value
+
     substitute = getattr(dynamo, "substitute_in_graph", None)
     if substitute is None:  # before PyTorch 2.5
         return
-    for nothing in (asserted, note, called):
+    for nothing in (asserted, note, called, each):
         # A module that is loaded again (importlib.reload) knows the functions already.
         with contextlib.suppress(ValueError):
             substitute(getattr(comparisons, nothing.__name__))(nothing)

@@ -23,12 +23,13 @@ from typing import Any
 import pytest
 
 from . import __version__
-from .callers import DATA, MARK
+from .callers import DATA, EACH, ITSELF, MARK
+from .vain import compares_itself, goes_through, is_always_true
 
 __all__ = ["add_counts", "install", "is_helper", "is_possible"]
 
 # Goes up when something else is added to modules: older ones in caches are then not used.
-_FORM = 4
+_FORM = 5
 _FOLDERS = frozenset({"test", "tests", "testing", "_testing", "_tests", "test_utils", "testsuite"})
 _FILES = re.compile(r"(^|_)(test|tests|testing|testutils?|conftest|assertions?|asserts)(_|$)")
 
@@ -150,6 +151,7 @@ def add_counts(module: ast.Module, is_conftest: bool = False) -> None:
 
     The import at its top is also the mark by which the module is known as one of tests. In a
     ``conftest.py``, functions that return something make data: their asserts are about the data.
+    An assert that cannot fail is not counted, one of ``all(...)`` for each thing it looks at.
 
     >>> module = ast.parse("assert x\\nif y: raise AssertionError\\nprint(z)")
     >>> add_counts(module)
@@ -157,7 +159,8 @@ def add_counts(module: ast.Module, is_conftest: bool = False) -> None:
     ['ImportFrom', 'Assert', 'Expr', 'Expr', 'If', 'Expr']
     """
     data = _makers_of_data(module) if is_conftest else []
-    _add_to_blocks(module, data)
+    itself: dict[int, str] = {}
+    _add_to_blocks(module, data, itself)
     place = 0
     for statement in module.body:
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -165,12 +168,16 @@ def add_counts(module: ast.Module, is_conftest: bool = False) -> None:
         if not (is_future or (is_text and place == 0)):
             break
         place += 1
-    names = [ast.alias("asserted", MARK)]
+    names = [ast.alias("asserted", MARK), ast.alias("each", EACH)]
     added: list[ast.stmt] = [ast.ImportFrom("trellis_board.comparisons", names, level=0)]
     if data:
         lines = [ast.Constant(_first_line(function)) for function in data]
         name = ast.Name(DATA, ast.Store())
         added.append(ast.Assign([name], ast.Tuple([*lines], ast.Load())))
+    if itself:
+        keys, values = ([ast.Constant(x) for x in some] for some in (itself, itself.values()))
+        name = ast.Name(ITSELF, ast.Store())
+        added.append(ast.Assign([name], ast.Dict([*keys], [*values])))
     if module.body:
         near = module.body[min(place, len(module.body) - 1)]
         module.body[place:place] = [_at(statement, near) for statement in added]
@@ -207,8 +214,11 @@ def _first_line(function: _Function) -> int:
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
-def _add_to_blocks(module: ast.Module, left_out: Sequence[ast.AST]) -> None:
-    """Add the calls to all lists of statements but those of the functions that are left out."""
+def _add_to_blocks(module: ast.Module, left_out: Sequence[ast.AST], itself: dict[int, str]) -> None:
+    """Add the calls to all lists of statements but those of the functions that are left out.
+
+    `itself` gets the lines in which something is compared with itself, and what.
+    """
     outside = {id(node) for function in left_out for node in _own_nodes(function)}
     queue: list[ast.AST] = [module]
     while queue:
@@ -219,14 +229,16 @@ def _add_to_blocks(module: ast.Module, left_out: Sequence[ast.AST]) -> None:
                 continue
             if block and isinstance(block[0], ast.stmt) and is_counted:
                 is_body = name == "body" and isinstance(node, _Function)
-                setattr(node, name, _with_counts(block, is_body))
+                setattr(node, name, _with_counts(block, itself, is_body))
             # Only statements, handlers and cases have blocks; an expression has none.
             queue.extend(
                 x for x in block if isinstance(x, (ast.stmt, ast.excepthandler, ast.match_case))
             )
 
 
-def _with_counts(block: list[ast.stmt], is_body: bool = False) -> list[ast.stmt]:
+def _with_counts(
+    block: list[ast.stmt], itself: dict[int, str], is_body: bool = False
+) -> list[ast.stmt]:
     counted: list[ast.stmt] = []
     for place, statement in enumerate(block):
         # At the end of a task that is to be cancelled: `await forever(); pytest.fail()`.
@@ -237,8 +249,14 @@ def _with_counts(block: list[ast.stmt], is_body: bool = False) -> list[ast.stmt]
             # Before it: where the guard's branch returns or raises, nothing comes after.
             counted.append(_call(statement))
         counted.append(statement)
-        if isinstance(statement, ast.Assert) and not _fails(statement):
-            counted.append(_call(statement))
+        if isinstance(statement, ast.Assert) and not is_always_true(statement.test):
+            if looked_at := goes_through(statement.test):
+                looked_at.elt = _call(looked_at.elt, EACH, looked_at.elt).value
+            elif not _fails(statement):
+                counted.append(_call(statement))
+        if isinstance(statement, ast.Expr) and (what := compares_itself(statement.value)):
+            end = statement.end_lineno or statement.lineno
+            itself.update(dict.fromkeys(range(statement.lineno, end + 1), what))
     return counted
 
 
@@ -268,7 +286,11 @@ def _is_guard(statement: ast.stmt) -> bool:
     blocks: list[list[ast.stmt]] = []
     for part in [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
         blocks += [getattr(part, name, []) for name in ("body", "orelse", "finalbody")]
-    return any(_fails(inner) for block in blocks for inner in block)
+    if any(_fails(inner) for block in blocks for inner in block):
+        return True
+    # `if x == y: assert True`, `else: raise ValueError`
+    is_told = any(_is_true(inner) for block in blocks for inner in block)
+    return is_told and any(isinstance(inner, ast.Raise) for block in blocks for inner in block)
 
 
 def _is_limit(value: ast.expr | None) -> bool:
@@ -294,6 +316,10 @@ def _fails(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and _is_call_of_fail(statement.value)
 
 
+def _is_true(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assert) and is_always_true(statement.test)
+
+
 def _is_call_of_fail(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and _last_name(value.func) == "fail"
 
@@ -302,11 +328,13 @@ def _last_name(node: ast.expr) -> str:
     return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
-def _call(near: ast.stmt) -> ast.Expr:
-    return _at(ast.Expr(ast.Call(ast.Name(MARK, ast.Load()), [], [])), near)
+def _call(near: ast.AST, name: str = MARK, *arguments: ast.expr) -> ast.Expr:
+    call = _at(ast.Expr(ast.Call(ast.Name(name, ast.Load()), [], [])), near)
+    call.value.args = [*arguments]  # they have a place already
+    return call
 
 
-def _at(node: Any, near: ast.stmt) -> Any:
+def _at(node: Any, near: ast.AST) -> Any:
     for part in ast.walk(node):
         ast.copy_location(part, near)
     return node
