@@ -55,6 +55,12 @@ def test_two_builds_of_the_board_are_equal(tmp_path, monkeypatch):
         told = files.read(name).decode()
     assert "Project-URL: Source, https://code.example/trellis\n" in told
     assert "Project-URL: Issues, https://code.example/trellis/issues\n" in told
+    for name, file in (
+        ("Documentation", "packages/board/docs/board.md"),
+        ("Changelog", "CHANGELOG.md"),
+    ):
+        assert f"Project-URL: {name}, https://code.example/trellis/blob/HEAD/{file}\n" in told
+        assert (ROOT / file).is_file()
     text = release.board_requirements(wheel)
     own = re.match(r"trellis-board==[\d.]+ \\\n    --hash=sha256:[0-9a-f]{64}\n", text)
     assert own
