@@ -219,7 +219,7 @@ def health(connection: Connection, project: int) -> dict[str, Any]:
         "flaky": [
             [
                 *(f.test_id, f.backend_id, f.turns, f.same_commit, f.reruns, f.results),
-                *(SEVERITY[f.outcome], round(f.since), settings.owner(*names[f.test_id])),
+                *(SEVERITY[f.outcome], int(f.since), settings.owner(*names[f.test_id])),
             ]
             for f in flaky_cells(trouble)
         ],
