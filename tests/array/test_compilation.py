@@ -538,6 +538,13 @@ def test_the_line_names_the_function_of_the_user():
     step = evaluation_step(trellis.nn.Identity(), my_loss, {}, is_compiled=False)
     assert name_for_users(step) == "evaluate"
 
+    def later(v):
+        return not_there_yet(v)
+
+    later.__module__ = "trellis.x"
+    assert name_for_users(later) == "later"
+    not_there_yet = my_loss
+
 
 def test_nothing_is_said_where_nothing_is_slow(backend, lines):
     trellis.compile(lambda x: x * 2)(trellis.ones((2,), backend=backend))

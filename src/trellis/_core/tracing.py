@@ -101,9 +101,21 @@ def name_for_users(fn: Any) -> str:
         found = waiting.pop(0)
         if not str(getattr(found, "__module__", "")).startswith("trellis."):
             return str(getattr(found, "__name__", repr(found)))
-        for cell in getattr(found, "__closure__", None) or ():
-            inner = cell.cell_contents
-            if isinstance(inner, FunctionType) and not any([inner is x for x in seen]):
+        for inner in functions_inside(found):
+            if not any([inner is x for x in seen]):
                 seen.append(inner)
                 waiting.append(inner)
     return str(getattr(fn, "__name__", repr(fn)))
+
+
+def functions_inside(fn: Any) -> list[FunctionType]:
+    """The functions that a function uses from around it, without those that are not there yet."""
+    found = []
+    for cell in getattr(fn, "__closure__", None) or ():
+        try:
+            inner = cell.cell_contents
+        except ValueError:  # an empty cell
+            continue
+        if isinstance(inner, FunctionType):
+            found.append(inner)
+    return found

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from ..._core import tree
-from ..._core.tracing import name_for_users
+from ..._core.tracing import functions_inside, name_for_users
 from ._private import run_while_tracing
 
 LONG = 256
@@ -114,9 +114,7 @@ def in_pieces(fn: Any, carry: Any, leaves: list[Any], spec: Any, begin: int) -> 
 
 def _codes(fn: Any) -> Any:
     """The code of a body, and of the functions that it wraps."""
-    cells = [cell.cell_contents for cell in fn.__closure__ or ()]
-    inner = [x.__code__ for x in cells if isinstance(x, types.FunctionType)]
-    return (fn.__code__, *inner)
+    return (fn.__code__, *[inner.__code__ for inner in functions_inside(fn)])
 
 
 def _compiled_piece() -> Callable[..., Any]:
