@@ -549,3 +549,30 @@ def test_the_line_names_the_function_of_the_user():
 def test_nothing_is_said_where_nothing_is_slow(backend, lines):
     trellis.compile(lambda x: x * 2)(trellis.ones((2,), backend=backend))
     assert lines.lines == []
+
+
+BRANCHES = {
+    "loop": (
+        lambda x: trellis.while_loop(lambda s: trellis.sum(s) < 10.0, lambda s: 2 * s, x),
+        [4.0, 8.0],
+    ),
+    "gradient": (trellis.grad(lambda x: trellis.sum(x**3)), [3.0, 12.0]),
+    "vectors": (
+        lambda x: trellis.abs(trellis.linalg.eigh(trellis.diag(x)).eigenvectors[:, 1]) * x,
+        [0.0, 2.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branches_with_transforms_and_loops(name, backend, array):
+    branch, expected = BRANCHES[name]
+
+    def step(x):
+        return trellis.cond(trellis.sum(x) > 0, branch, lambda x: -x, x)
+
+    compiled, x = trellis.compile(step), array(np.array([1.0, 2.0], "float32"))
+    for run in (step, compiled):
+        # One rounding of the eigenvector.
+        np.testing.assert_allclose(trellis.to_numpy(run(x)), expected, rtol=1e-6)
+        np.testing.assert_array_equal(trellis.to_numpy(run(-x)), [1.0, 2.0])

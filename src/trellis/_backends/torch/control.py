@@ -21,7 +21,15 @@ from ._long_loops import (
 from ._private import run_while_tracing, running_transform
 from ._private import scan as scan_in_graph
 from ._private import while_loop as while_loop_in_graph
-from .gradients import LOOP, RULE, compiling_inside, entered, takes_one_derivative
+from .gradients import (
+    BRANCH,
+    LOOP,
+    RULE,
+    compiling_inside,
+    entered,
+    in_part,
+    takes_one_derivative,
+)
 
 
 def _is_traced(pred: Any) -> bool:
@@ -39,19 +47,25 @@ def cond(
     """
     if _is_traced(pred):
         leaves, spec = tree.flatten(operands)
-        return torch.cond(
-            pred,
-            lambda *xs: _unaliased(true_fn(*tree.unflatten(spec, xs))),
-            lambda *xs: _unaliased(false_fn(*tree.unflatten(spec, xs))),
-            tuple(leaves),
-        )
+
+        def trace() -> Any:
+            return torch.cond(
+                pred,
+                lambda *xs: _unaliased(true_fn(*tree.unflatten(spec, xs))),
+                lambda *xs: _unaliased(false_fn(*tree.unflatten(spec, xs))),
+                tuple(leaves),
+            )
+
+        return trace() if in_part() else entered(BRANCH, trace)
     return true_fn(*operands) if pred else false_fn(*operands)
 
 
 def _unaliased(result: Any) -> Any:
-    # torch.cond raises if a branch returns one of its inputs or a view of it.
+    # torch.cond raises if a branch returns one of its inputs or a view of it, or another layout
+    # than the other branch.
     leaves, spec = tree.flatten(result)
-    copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+    layout = torch.contiguous_format
+    copies = [x.clone(memory_format=layout) if isinstance(x, torch.Tensor) else x for x in leaves]
     return tree.unflatten(spec, copies)
 
 
@@ -124,7 +138,7 @@ def _traced_while_loop(
             tuple([x.contiguous() for x in leaves]),
         )
 
-    transforms = [name for name in compiling_inside if name not in (LOOP, RULE)]
+    transforms = [name for name in compiling_inside if name not in (LOOP, RULE, BRANCH)]
     if transforms and LOOP not in compiling_inside:
         raise NotSupportedError(
             "torch.compile has no loop inside a derivative or vmap. Leave torch.compile away here: "

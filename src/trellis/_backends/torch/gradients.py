@@ -29,7 +29,7 @@ _nesting = threading.local()
 # Dynamo traces by itself (the body of a loop, a backward pass) is entered before: nothing outside
 # of it may change while it is traced, this list included.
 compiling_inside: list[str] = []
-LOOP, RULE = "while_loop", "a custom gradient"
+LOOP, RULE, BRANCH = "while_loop", "a custom gradient", "cond"
 
 
 def stop_gradient(x: Tensor, /) -> Any:
@@ -69,7 +69,7 @@ def takes_one_derivative() -> bool:
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, count how deep they are nested."""
-    if not torch.compiler.is_compiling() or _in_part():
+    if not torch.compiler.is_compiling() or in_part():
         return transform()
     compiling_inside.append(name)
     try:
@@ -78,8 +78,9 @@ def _transformed(name: str, transform: Callable[[], Any]) -> Any:
         compiling_inside.pop()
 
 
-def _in_part() -> bool:
-    return LOOP in compiling_inside or RULE in compiling_inside
+def in_part() -> bool:
+    """Whether a part of the graph is traced, which may not note anything outside of it."""
+    return any([name in compiling_inside for name in (LOOP, RULE, BRANCH)])
 
 
 def entered(part: str, trace: Callable[[], Any]) -> Any:
@@ -190,9 +191,9 @@ def vmap(
 
 def loses_rules() -> bool:
     """Whether torch.compile, which is tracing, would lose a custom gradient here."""
-    # How many transforms there are inside a loop, nobody can count.
+    # How many transforms there are inside a loop or a branch, nobody can count.
     transforms = [name for name in compiling_inside if name != RULE]
-    return len(transforms) > 1 or LOOP in transforms
+    return len(transforms) > 1 or LOOP in transforms or BRANCH in transforms
 
 
 def custom_vjp(
@@ -204,13 +205,13 @@ def custom_vjp(
             if loses_rules():
                 transforms = " of ".join([name for name in compiling_inside if name != RULE])
                 raise NotSupportedError(
-                    "torch.compile loses a custom gradient inside a loop or two transforms "
+                    "torch.compile loses a custom gradient inside a loop, branch or two transforms "
                     f"({transforms}). Leave torch.compile away here; eagerly it works."
                 )
             # Dynamo traces `fn` separately, and it must not write to anything outside; the
             # structure of its result is therefore stored here. The compiler drops the rest.
             fn([x.detach() for x in xs])
-            if not _in_part():
+            if not in_part():
                 return entered(RULE, lambda: _applied(fn, rule, xs))
         return _applied(fn, rule, xs)
 
