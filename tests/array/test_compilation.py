@@ -551,7 +551,7 @@ def test_nothing_is_said_where_nothing_is_slow(backend, lines):
     assert lines.lines == []
 
 
-BRANCHES = {
+INSIDE_BRANCHES = {
     "loop": (
         lambda x: trellis.while_loop(lambda s: trellis.sum(s) < 10.0, lambda s: 2 * s, x),
         [4.0, 8.0],
@@ -564,9 +564,9 @@ BRANCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BRANCHES)
+@pytest.mark.parametrize("name", INSIDE_BRANCHES)
 def test_branches_with_transforms_and_loops(name, backend, array):
-    branch, expected = BRANCHES[name]
+    branch, expected = INSIDE_BRANCHES[name]
 
     def step(x):
         return trellis.cond(trellis.sum(x) > 0, branch, lambda x: -x, x)
