@@ -66,8 +66,10 @@ def test_least_squares_of_the_same_problems(xp, backend, every):
         assert value == pytest.approx(PROBLEMS[name].minimum, rel=1e-4, abs=1e-6), name
 
 
-# SciPy goes on to another minimum, or overflows at the start.
+# SciPy goes on to another minimum, or overflows at the start; that of 1.13 ends early in one more.
 ELSEWHERE = {"biggs", "freudenstein_roth"}
+if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17):
+    ELSEWHERE.add("watson")
 
 
 def test_the_printed_minima_are_those_of_scipy(backend):

@@ -16,7 +16,8 @@ _SINGLE = (
 )
 _DOUBLE = (
     *("gamma", "ndtri", "expit", "logit", "log_expit"),
-    *("xlogy", "xlog1py", "entr", "rel_entr"),
+    # Not rel_entr: SciPy 1.13 has no digits of it where both arguments are almost equal.
+    *("xlogy", "xlog1py", "entr"),
 )
 
 
