@@ -70,10 +70,14 @@ def test_checkpoints_of_another_run_are_not_removed(keep_last, tmp_path):
     steps = sorted([path.stem for path in tmp_path.glob("step-0*")])
     own = ["step-00000004", "step-00000006"] if keep_last else []
     assert steps == [*own, "step-00000008"]
-    # A run that is resumed counts those that it has left before.
+    # A run that is resumed counts those that it left before, but for the file that `fit` writes.
+    resumed = tmp_path / "step-00000008.safetensors"
+    (tmp_path / "step-00000002.safetensors").write_bytes(resumed.read_bytes())
     run(linear(), train.Checkpoints(tmp_path, keep_last=1), epochs=5,
-        checkpoint=tmp_path / "step-00000008.safetensors", resume=True)  # fmt: skip
-    assert [path.stem for path in tmp_path.glob("step-0*")] == ["step-00000010"]
+        checkpoint=resumed, resume=True)  # fmt: skip
+    steps = sorted([path.stem for path in tmp_path.glob("step-0*")])
+    assert steps == ["step-00000008", "step-00000010"]
+    assert train.read_checkpoint(resumed).step == 10
     assert (tmp_path / "step-of-mine.safetensors").exists()
 
 

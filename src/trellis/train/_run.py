@@ -3,6 +3,7 @@
 import math
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._array.interchange import to_numpy
@@ -144,6 +145,7 @@ class Run(RunState):
         bar = Progress(
             is_shown, None if per_epoch is None else per_epoch * epochs, self.step, "training"
         )
+        self._file = None if path is None else Path(path)
         for callback in self.callbacks:
             callback.on_begin(self)
         try:

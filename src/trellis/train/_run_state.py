@@ -62,6 +62,7 @@ class RunState:
     _checked = 0
     _stuck: tuple[int, int] | None = None
     is_restored = False
+    _file: Path | None = None  # the checkpoint that the run itself writes
     _validated_at: tuple[int, dict[str, float]] | None = None
     # What the callbacks of this run need of it.
     _clock: Clock | NoClock = NoClock()

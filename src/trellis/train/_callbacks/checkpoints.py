@@ -73,8 +73,13 @@ class Checkpoints(Monitoring):
         self._writing: list[Future[None]] = []
 
     def on_begin(self, run: "RunState") -> None:
-        # Files of later steps are of another run: they are neither counted nor removed.
-        self._kept = [path for path in self._found() if _step_of(path) <= run.step and run.step]
+        # Files of later steps are of another run: they are neither counted nor removed. Nor is the
+        # one that `fit` writes after every epoch, perhaps while another one is written here.
+        self._kept = [
+            path
+            for path in self._found()
+            if _step_of(path) <= run.step and run.step and not _is_same(path, run._file)
+        ]
         self._forget()
         for value in self._past(run):
             self._note(value)
@@ -126,6 +131,10 @@ class Checkpoints(Monitoring):
         """The files of steps in the folder, the oldest first."""
         paths = [path for path in self.folder.glob("step-*.safetensors") if _step_of(path) >= 0]
         return sorted(paths, key=_step_of)
+
+
+def _is_same(path: Path, other: Path | None) -> bool:
+    return other is not None and path.resolve() == other.resolve()
 
 
 def _name_of(step: int) -> str:
