@@ -29,7 +29,8 @@ class Checkpoints(Monitoring):
     Args:
         folder: Where they are written; it is created.
         every: After so many updates; None: after every epoch.
-        keep_last: How many of the last ones are kept.
+        keep_last: How many of the last ones are kept; the file that `fit(checkpoint=...)` writes is
+            never removed.
         keep_best: Whether the best one is kept too, beside them; it is looked for after every
             epoch.
         monitor: What the best is: an entry of `history.metrics`, "validation_loss" if there are
